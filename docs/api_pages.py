@@ -23,7 +23,8 @@ FOLDER = Path(__file__).parent / "api"
 GROUPS = {
     "The questions": ["Schema", "Numeric", "Categorical", "MISSING", "design", "Plan"],
     "Before the collection": [
-        *("predict", "people_needed", "epsilon_needed", "Guess", "Prediction", "Predictions", "audit"),
+        *("predict", "people_needed", "epsilon_needed", "Guess", "Prediction", "Predictions"),
+        *("worth", "Worth", "Worths", "floors", "Floor", "Floors", "audit"),
     ],
     "In a crowd": ["shuffle", "Shuffled", "compose"],
     "On the device": ["randomise", "Report", "Ledger", "Series", "History", "Client"],

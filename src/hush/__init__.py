@@ -70,13 +70,16 @@ if TYPE_CHECKING:
         StoreError,
         TallyError,
     )
+    from hush.planning.assumed import Guess
     from hush.planning.audits import audit
     from hush.planning.designs import design
+    from hush.planning.finding import Floor, Floors, floors
     from hush.planning.needed import epsilon_needed, people_needed
-    from hush.planning.predictions import Guess, Prediction, Predictions, predict
+    from hush.planning.predictions import Prediction, Predictions, predict
     from hush.planning.relations import Foreseen, Foresights, foresee
     from hush.planning.shuffle import Shuffled, compose, shuffle
     from hush.planning.texts import second_round
+    from hush.planning.worth import Worth, Worths, worth
     from hush.server.changes import Change, Changes, change
     from hush.server.course import advance, begin
     from hush.server.distributions import Distribution, distribution
@@ -143,11 +146,14 @@ _HOMES = {
     ],
     "planning.audits": ["audit"],
     "planning.designs": ["design"],
+    "planning.finding": ["Floor", "Floors", "floors"],
     "planning.needed": ["epsilon_needed", "people_needed"],
-    "planning.predictions": ["Guess", "Prediction", "Predictions", "predict"],
+    "planning.assumed": ["Guess"],
+    "planning.predictions": ["Prediction", "Predictions", "predict"],
     "planning.relations": ["Foreseen", "Foresights", "foresee"],
     "planning.shuffle": ["Shuffled", "compose", "shuffle"],
     "planning.texts": ["second_round"],
+    "planning.worth": ["Worth", "Worths", "worth"],
     "server.changes": ["Change", "Changes", "change"],
     "server.estimates": ["Estimate", "Estimates", "estimate"],
     "server.frequent": ["FrequentText", "FrequentTexts", "frequent"],
@@ -215,6 +221,8 @@ __all__ = [
     "EstimateError",
     "Estimates",
     "Features",
+    "Floor",
+    "Floors",
     "Foreseen",
     "Foresights",
     "FrequentText",
@@ -263,6 +271,8 @@ __all__ = [
     "Time",
     "Training",
     "Unit",
+    "Worth",
+    "Worths",
     "advance",
     "ask",
     "association",
@@ -279,6 +289,7 @@ __all__ = [
     "epsilon_needed",
     "estimate",
     "first_round",
+    "floors",
     "foresee",
     "frequent",
     "gradient",
@@ -300,6 +311,7 @@ __all__ = [
     "shuffle",
     "step",
     "synthesise",
+    "worth",
 ]
 
 

@@ -18,7 +18,7 @@ import pytest
 import hush
 from hush.cli import relating as relating_cli
 from hush.cli import wishes
-from hush.core.design import relations
+from hush.core.design import units
 from hush.server.relations.pairs import Together
 from tests import relating
 from tests.cli.test_commands import refused, run
@@ -252,10 +252,9 @@ def test_a_tally_of_another_plan_is_refused() -> None:
 
 
 def test_the_lists_of_the_help_are_those_of_the_library() -> None:
-    assert wishes.KINDS == relations.KINDS
-    assert inspect.signature(hush.design).parameters["singles"].default == wishes.SINGLES
+    assert wishes.KINDS == units.KINDS
     assert inspect.signature(hush.quantiles).parameters["shares"].default == relating_cli.SHARES
-    assert relations.BRANCHES**relations.DEPTH == 256
+    assert units.BRANCHES**units.DEPTH == 256
     assert "[256 bands]" in run("plan", "--help").output
 
 

@@ -79,7 +79,7 @@ def test_the_limit_of_the_help_is_that_of_the_design() -> None:
         (["--central", "1", "--delta", "1e-6"], "either crowd"),
         (["--central", "1", "--delta", "1e-6", "--crowd", "9", "--own", "9"], "either crowd"),
         (["--epsilon", "1", "--central", "1", "--delta", "1e-6", "--crowd", "9"], "either --epsilon or --central"),
-        (["--epsilon", "1", "--margin", "0.1"], "give --central too"),
+        (["--epsilon", "1", "--margin", "0.1"], "--margin without a name is for --central"),
         (["--central", "1", "--delta", "1e-6", "--crowd", "9", "--margin", "0.1"], "either --crowd, or --margin"),
         (["--central", "1", "--delta", "1e-6", "--crowd", "9", "--attribute", "c"], "--attribute is for --margin"),
         (["--central", "1", "--delta", "1e-6", "--margin", "0.1", "--attribute", "x"], "no attribute"),

@@ -111,14 +111,14 @@ def test_numbers_about_relations() -> None:
     """docs/by-group.md. The factors of its introduction are those of a table in docs/relations.md."""
     five = Schema([Categorical(f"a{i}", list("abcde")) for i in range(10)])
     (found,) = needs(hush.design(five, 1.0, relations="all"))
-    assert found == "45 tables: margins of 3 points need about 560,000 people."
+    assert found.startswith("45 tables: margins of 3 points need about 590,000 typical people, ")
     numbers = Schema([Numeric("a", low=0, high=1), Numeric("b", low=0, high=1)])
     guesses = {name: hush.Guess(0.5, 0.2) for name in "ab"}
     (sides,) = hush.foresee(
         hush.design(numbers, 2.0, relations=[("a", "b")], bands={"a": [0.5], "b": [0.5]}), 100_000, guesses=guesses
     )
     (moments,) = hush.foresee(hush.design(numbers, 2.0, relations=[("a", "b", "moments")]), 100_000, guesses=guesses)
-    assert 9 < (moments.stderr / sides.stderr) ** 2 < 11, "about ten times as many at epsilon 2"
+    assert 7.5 < (moments.stderr / sides.stderr) ** 2 < 8.5, "about eight times as many at epsilon 2"
 
 
 def test_what_hush_cannot_do_is_still_so() -> None:

@@ -26,10 +26,11 @@ def test_an_epsilon_alone_is_a_local_promise() -> None:
 
 
 def test_both_functions_have_the_same_wishes() -> None:
-    """The public function lists the wishes again, for the sake of editors; the central ones are all that it adds."""
+    """The public function lists the wishes again, for the sake of editors, and adds those about people and crowds."""
     public, local = (dict(inspect.signature(f).parameters) for f in (hush.design, design_local))
-    added = [public.pop(name) for name in ("central", "delta", "crowd", "own", "local")]
+    added = [public.pop(name) for name in ("central", "delta", "crowd", "own", "local", "people", "margins")]
     assert all(one.default is None for one in added)
+    assert public.pop("insist").default is False
     assert public.pop("epsilon").default is None
     assert local.pop("epsilon").default is inspect.Parameter.empty
     assert list(public) == list(local)

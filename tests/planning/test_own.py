@@ -9,9 +9,9 @@ import pytest
 
 import hush
 from hush.core.blanket import blanket_of
-from hush.planning import relations
 from hush.server.own import expected
 from hush.server.tally import with_own
+from tests.planning import everybody
 
 LABELS = ["x", "y", "z"]
 MIXED = hush.Schema([hush.Numeric("a", 0, 1), hush.Categorical("b", LABELS), hush.Categorical("c", LABELS)])
@@ -44,7 +44,7 @@ def guesses(plan: hush.Plan) -> dict[str, Any]:
 
 def seen(plan: hush.Plan) -> hush.Estimates:
     """What a collector says if all counts are as expected: N people and M own reports."""
-    people = relations.expected(plan, N, guesses(plan))
+    people = everybody.expected(plan, N, guesses(plan))
     return hush.estimate(with_own(people + hush.Tally(plan, *expected(plan, M)), M))
 
 

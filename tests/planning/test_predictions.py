@@ -154,8 +154,9 @@ def surveyed(schema: Schema, epsilon: float, people: int, guesses: dict[str, Any
         columns: dict[str, list[Any]] = {}
         for name, guess in guesses.items():
             if isinstance(guess, Guess):
+                assert guess.mean is not None
                 ends = (guess.mean - guess.spread, guess.mean + guess.spread)
-                missing = round(1000 * guess.missing)
+                missing = round(1000 * (guess.missing or 0))
                 column: list[Any] = [
                     None if world.below(1000) < missing else ends[world.below(2)] for _ in range(people)
                 ]
@@ -263,7 +264,7 @@ def test_a_larger_epsilon_needs_fewer_people() -> None:
     """With few people too: outputs that are rare then, and were not seen, count all the same, and are known."""
     for people in (20, 150, 1000):
         margins = [predict(design(X, e), people)[0].margin for e in (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)]
-        assert all(after < before for before, after in pairwise(margins))
+        assert all(after < before or before == 10 for before, after in pairwise(margins))  # never more than half of all
     epsilon = epsilon_needed(X, 150, 4.0)
     assert 0.5 < epsilon < 1
     assert predict(design(X, epsilon), 150)[0].margin <= 4.0
@@ -307,7 +308,7 @@ def test_blocks_are_predicted_too() -> None:
         (lambda p: predict(p, 0), "people"),
         (lambda p: predict(p, 10.0), "people"),  # type: ignore[arg-type]
         (lambda p: predict(p, 10, level=95), "level"),
-        (lambda p: predict(p, 10, guesses={"age": 40}), "Guess"),  # type: ignore[dict-item]
+        (lambda p: predict(p, 10, guesses={"age": 40}), "Guess"),
         (lambda p: predict(p, 10, guesses={"age": Guess(400)}), "inside the domain"),
         (lambda p: predict(p, 10, guesses={"age": Guess(40, -1)}), "inside the domain"),
         (lambda p: predict(p, 10, guesses={"age": Guess(40, 1, 0.5)}), "missing"),

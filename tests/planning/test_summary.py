@@ -53,9 +53,10 @@ def test_every_question_says_what_it_sees() -> None:
     ]
     tree = plan.table().rows[-1]
     assert tree[1] == "subset"
-    assert float(tree[2]) <= 1.000001
-    assert tree[3] == "1 to 32"
-    assert " to " in tree[4]
+    assert float(tree[3]) <= 1.000001
+    assert tree[4] == "1 to 32"
+    assert " to " in tree[5]
+    assert tree[2].endswith(" %"), "the share of the people who are asked, as all are not asked alike"
     assert f"1 of {len(plan.questions)} questions" in plan.table().notes[0]
 
 

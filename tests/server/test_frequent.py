@@ -24,6 +24,7 @@ from hush.errors import EstimateError
 from hush.planning.texts import second_round
 from hush.server import frequent as searching
 from hush.server.binomial import at_least
+from hush.server.floors import Hurdle, floor_of, shares_of_liars, told_from
 from hush.server.frequent import Search, candidates, frequent, joined
 from hush.server.tally import Tally, with_own
 from hush.testing import SeededCoins
@@ -377,6 +378,63 @@ def test_a_designed_plan_finds_words() -> None:
         tally.add(hush.randomise(made, {"word": word}))
     found = hush.frequent(tally, "word")
     assert [row.category for row in found] == ["nurse", "cook", "pilot"]
+
+
+def _found(asked: Plan, word: str, share: float, seeds: range) -> int:
+    """Return in how many collections a text is found that this share of the people hold."""
+    people = crowd(30_000)
+    people[word] = round(share / (1 - share) * sum(people.values()))
+    held = placed(asked, people)
+    return sum(
+        any(row.category == word for row in frequent(counted(asked, held, seed), "word", 1000)) for seed in seeds
+    )
+
+
+def test_a_text_is_found_half_of_the_time_at_the_floor() -> None:
+    """Texts must pass every question. A floor by the last test alone, the old one, is where hardly any is found.
+
+    40 collections at the floor: 20 are expected, and 5 to 35 are found but for one in a million. At 1.5 floors it is
+    9 of 10 (27 and more of 40 found), at half of it 1 of 20 (13 at most).
+    """
+    told = frequent(counted(plan(), crowd(30_000), 1), "word", 1000)
+    search = Search(counted(plan(), crowd(30_000), 1), "word")
+    assert 5 <= _found(plan(), "vow", told.floor, range(40)) <= 35
+    assert _found(plan(), "vow", 1.5 * told.floor, range(40)) >= 27
+    tail = 0.05 * len(told) / len(search._samples)
+    last = -NormalDist().inv_cdf(tail) * search._noise
+    assert last < 0.7 * told.floor, "the twin"
+    assert _found(plan(), "vow", last, range(40)) < 5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3])
+def test_a_hurdle_is_passed_as_often_as_counts_reach_it(share: float) -> None:
+    """By the binomial law, summed up here; with a relay's reports by a normal law with their variance."""
+    n, base, rise, least = 900, 0.02, 0.48, 27
+    exact = math.fsum(_chances(n, base + rise * share)[least:])
+    assert Hurdle(n, base, rise, least).passed(share) == pytest.approx(exact, abs=1e-9)
+    assert Hurdle(n, base, rise, least, 1e-9).passed(share) == pytest.approx(exact, abs=0.02)
+    wide = Hurdle(n, base, rise, least, 1.0).passed(share)
+    assert abs(wide - 0.5) < abs(exact - 0.5) or exact == pytest.approx(0.5, abs=0.2)
+
+
+def test_floors_multiply_chances_and_liars_share_them() -> None:
+    one = Hurdle(1000, 0.02, 0.48, 40).passed
+    assert one(floor_of([one])) == pytest.approx(0.5, abs=1e-3)
+    three = floor_of([one, one, one])
+    assert one(three) == pytest.approx(0.5 ** (1 / 3), abs=1e-3)
+    assert shares_of_liars([one, one, one]) == pytest.approx([three] * 3, rel=1e-3)
+    assert floor_of([one, lambda share: 0.0]) == 1.0, "nobody answered one of the questions"
+    least = told_from(1000, 0.02, 0.001)
+    assert at_least(least, 1000, 0.02) <= 0.001 < at_least(least - 1, 1000, 0.02)
+
+
+def test_with_a_question_that_nobody_answered_nothing_is_found_and_no_floor_known() -> None:
+    held = placed(plan(), crowd(30_000))
+    held[1] = Counter()
+    found = frequent(counted(plan(), held, 1), "word")
+    assert list(found) == []
+    assert math.isnan(found.floor)
+    assert found.liars == 0
 
 
 def test_as_many_liars_as_stated_add_a_text() -> None:

@@ -18,7 +18,8 @@ from hush.core.channels import Channel, Output
 from hush.core.design.categorical import grr
 from hush.core.plan import Question
 from hush.core.views import Bands
-from hush.planning.predictions import Guess, predict
+from hush.planning.assumed import Guess
+from hush.planning.predictions import predict
 from hush.server.binomial import at_least, at_most
 from hush.server.estimates import points
 from hush.server.intervals import Pool, Ratio, pool_interval, summarise

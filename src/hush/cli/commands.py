@@ -86,7 +86,7 @@ __all__ = [
     "--guesses",
     metavar="FILE",
     shell_complete=completing.files,
-    help='Assumptions about the people: {"age": {"mean": 40, "spread": 15}}.',
+    help='Assumptions about the people: {"age": {"mean": 40, "spread": 15, "missing": 0.2}}.',
 )
 @PICTURE
 @JSON
@@ -103,10 +103,11 @@ def predict(
 ) -> None:
     """Predict standard errors and margins before anybody is asked.
 
-    A margin is half of the width of the interval that `hush estimate` would give. Without guesses, hush assumes the
-    worst population for each estimate: half of the people at each end of the range. Such margins are safe, but do not
-    compare mechanisms by them: some are at their best for this very population. Compare mechanisms with guesses, or by
-    the worst variance that `hush plan` shows.
+    A margin is half of the width of the interval that `hush estimate` would give. Every row says for which people it
+    is: the worst ones (half of them at each end of the range, or holding a category), typical ones, or those of
+    --guesses. Margins for the worst people are safe, but do not compare mechanisms by them: some are at their best for
+    these very people. Compare mechanisms with guesses, or by the worst variance that `hush plan` shows. Margins for
+    typical people are not safe: others may have wider ones.
 
     \b
     Example:
@@ -153,10 +154,13 @@ def _needed(
         as_json({"plan": made.id, **asked, "people": needed})
     else:
         from hush.cli import printing
+        from hush.planning.predictions import predict as predicted
         from hush.show.tables import number
 
         of = " and ".join(attributes) or "every attribute"
         printing.say(f"{needed:,} people are needed for a margin of ±{number(margin, 12)} of {of}, at level {level:g}.")
+        rows = predicted(made, needed, own=own, level=level, guesses=known)
+        printing.say(*(rows.of(*attributes) if attributes else rows).whom())
     return needed
 
 
@@ -164,22 +168,27 @@ def _predicted(
     made: Plan, people: int, attributes: Sequence[str], own: int, level: float, known: Guesses, machine: bool
 ) -> None:
     """Print what people's answers would show about these attributes, and about relations with them."""
-    from hush.planning import predictions, relations
+    from hush.planning import finding, predictions, relations
 
     rows = predictions.predict(made, people, own=own, level=level, guesses=known)
-    rows = rows.of(*attributes) if attributes else rows
     related = relations.foresee(made, people, level=level, guesses=known)
+    texts = finding.floors(made, people)
     if attributes:
+        rows = rows.like([row for row in rows if row.attribute in attributes])
         related = related.like([row for row in related if {row.attribute, row.by} & set(attributes)])
+        texts = texts.like([row for row in texts if row.attribute in attributes])
     if machine:
-        found = {"rows": [vars(row) for row in rows], "relations": [vars(row) for row in related]}
+        parts: dict[str, Sequence[Any]] = {"rows": rows, "relations": related, "texts": texts}
+        found = {name: [results.plain(row) for row in part] for name, part in parts.items()}
         as_json({"plan": made.id, "people": people, "own": own, "level": level, **found})
         return
     from hush.cli import printing
 
-    printing.show(rows)
-    if related:
-        printing.show(related)
+    for part in (rows, related, texts):
+        if part:
+            printing.show(part)
+    if not (rows or related or texts):
+        printing.say(f"The plan asks nothing of which {' and '.join(attributes)} alone has a margin.")
 
 
 @program.command()
@@ -196,10 +205,12 @@ def audit(plan: str, draws: int, machine: bool) -> None:
     Example:
       hush audit plan.json --draws 5000
     """
-    from hush.cli import files
+    from hush.cli import files, progress
     from hush.planning import audits
 
-    result = audits.audit(files.read_plan(plan), draws=draws)
+    made = files.read_plan(plan)
+    with progress.bar("auditing") as told:
+        result = audits.audit(made, draws=draws, told=told)
     if machine:
         questions = [
             {

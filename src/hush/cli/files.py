@@ -18,7 +18,7 @@ from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices,
 from hush.core.texts import Text
 from hush.errors import DesignError, InputError, PlanError, RecordError, SchemaError, TallyError
 from hush.files import paths
-from hush.planning.predictions import Guess
+from hush.planning.assumed import Guess
 from hush.server.tally import Tally
 
 T = TypeVar("T")
@@ -154,27 +154,43 @@ def _naming(path: str, parse: Callable[[bytes], T], error: type[InputError]) -> 
         raise error(f"{'standard input' if path == '-' else path}: {refused}") from None
 
 
-def guesses(value: Any, schema: Schema) -> dict[str, Any]:
-    """Return guesses: {"age": {"mean": 40, "spread": 15}, "os": {"linux": 0.2}}."""
+def guesses(value: Any, schema: Schema) -> dict[Any, Any]:
+    """Return guesses: {"age": {"mean": 40, "spread": 15}, "os": {"linux": 0.2}, "age,hours": {"association": 0.3}}."""
     if not isinstance(value, dict):
         raise DesignError("guesses must be an object: a name of an attribute, and the guess about it")
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     for name, guess in value.items():
+        if isinstance(guess, dict) and set(guess) == {"association"} and name not in schema.names:
+            found[_two(name, schema)] = guess["association"]
+            continue
         field = schema[name]
         if isinstance(field, Counted) and isinstance(guess, dict) and "mean" in guess:
             guess = guess | {"mean": field.cut(guess["mean"])}
         if not isinstance(guess, dict) or not all(type(number) in (int, float) for number in guess.values()):
             raise DesignError(f"attribute {name!r}: a guess must be an object of numbers")
+        if isinstance(field, Text):
+            raise DesignError(f"attribute {name!r}: nothing can be guessed of a text")
         if not isinstance(field, Numeric):
             labels: dict[str, Any] = {str(label): label for label in field.labels}
             if not set(guess) <= set(labels):
                 raise DesignError(f"attribute {name!r}: a guess gives the shares of some of its categories")
             found[name] = {labels[key]: share for key, share in guess.items()}
-        elif "mean" not in guess or not set(guess) <= {"mean", "spread", "missing"}:
-            raise DesignError(f"attribute {name!r}: a guess has a mean, and may have spread and missing")
+        elif not guess or not set(guess) <= {"mean", "spread", "missing"}:
+            raise DesignError(f"attribute {name!r}: a guess has a mean, a spread or missing")
         else:
             found[name] = Guess(**guess)
     return found
+
+
+def _two(text: str, schema: Schema) -> tuple[str, ...]:
+    """Return the two names that a comma divides. Names may have commas themselves."""
+    parts = text.split(",")
+    for place in range(1, len(parts)):
+        pair = ",".join(parts[:place]), ",".join(parts[place:])
+        names = tuple(one if one in schema.names else one.strip() for one in pair)
+        if set(names) <= set(schema.names):
+            return names
+    return tuple(part.strip() for part in parts)
 
 
 def value_of(field: Attribute, text: str) -> object:

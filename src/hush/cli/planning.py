@@ -89,6 +89,7 @@ def plan(
     Example:
       hush plan schema.json --epsilon 1.0 --title "spring survey" -o plan.json
       hush plan schema.json --epsilon 1.0 --relation education,region --relation income,education --range income
+      hush plan schema.json --epsilon 1.0 --relation education,region --people 5000 --margin education=0.05
       hush plan schema.json --central 1.0 --delta 1e-6 --crowd 10000
     """
     from hush.cli import files
@@ -96,17 +97,19 @@ def plan(
     fields = files.read_schema(schema)
     with wish_options.designing():
         asked = {**channels.read(fields.names), **wishes.read(fields), "title": title}
-        made = promises.designed(fields, epsilon, promise, asked)
+        made = promises.designed(fields, epsilon, promise, wishes.found, asked)
     text = made.plan.to_json()
     target.keep(text.encode(), schema)  # its SHA-256 is the plan's id
     if machine:
+        for note in made.notes:
+            click.echo(note, err=True)
         as_it_is(text)
     else:
         _show(made, wishes, target)
 
 
 def _show(made: Designed, wishes: Wishes, target: Target) -> None:
-    """Print what a plan costs, what it promises, and what its relations need."""
+    """Print what a plan costs, what it promises, and what its questions will be worth."""
     from hush.cli import printing
 
     printing.show(made.plan.table())
@@ -115,9 +118,15 @@ def _show(made: Designed, wishes: Wishes, target: Target) -> None:
         printing.show(made.shuffled.table())
     if made.needed is not None:
         printing.say(made.needed)
-    if wishes.relation or wishes.range_:
+    if wishes.people is not None:
+        from hush.planning.worth import worth
+
+        printing.say("")
+        printing.show(worth(made.plan, wishes.people))
+    elif wishes.relation or wishes.range_:
         from hush.planning.relations import needs
 
         printing.say("", *needs(made.plan))
+    printing.say(*made.notes)
     if target.output:
         printing.say(f"Written to {target.output}.")

@@ -247,8 +247,20 @@ def number(text: str, option: str) -> float:
 
 
 def listed(text: str, known: Sequence[str] = ()) -> list[str]:
-    """Return the names in a list with commas. Spaces around a name are forgiven, unless a known name has them."""
-    return [part if part in known else part.strip() for part in text.split(",")]
+    """Return the names in a list with commas. Spaces around a name are forgiven, unless a known name has them.
+
+    A known name may have commas itself.
+    """
+    parts, found = text.split(","), list[str]()
+    while parts:
+        for many in (*range(1, len(parts) + 1), 1):  # if no name begins here, a part is one: an error will name it
+            whole = ",".join(parts[:many])
+            name = whole if whole in known else whole.strip()
+            if name in known:
+                break
+        found.append(name)
+        del parts[:many]
+    return found
 
 
 def numbers(text: str, option: str) -> list[float]:

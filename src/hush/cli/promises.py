@@ -29,12 +29,13 @@ class Promise:
     crowd: int | None
     own: int | None
     local: float | None
-    margin: float | None
     attribute: str | None
 
-    def check(self, epsilon: float | None) -> None:
+    def check(self, epsilon: float | None, margin: float | None) -> None:
         """Refuse options that do not go together."""
         if self.central is None:
+            if margin is not None:
+                raise Refused("--margin without a name is for --central; with --people it is written NAME=MARGIN")
             given = [f"--{name}" for name, value in vars(self).items() if value is not None]
             if given:
                 raise Refused(f"{given[0]} is for reports that a relay shuffles: give --central too")
@@ -47,9 +48,9 @@ class Promise:
             raise Refused(
                 "--delta is missing: --central is for reports that a relay shuffles, such as with --delta 1e-6"
             )
-        if self.attribute is not None and self.margin is None:
+        if self.attribute is not None and margin is None:
             raise Refused("--attribute is for --margin: give it too")
-        if self.margin is not None and self.crowd is not None:
+        if margin is not None and self.crowd is not None:
             raise Refused("give either --crowd, or --margin to learn how many people are needed")
 
 
@@ -78,11 +79,6 @@ options = grouped(
     ),
     click.option("--local", type=NUMBER, help=f"With --central: the most that epsilon may be [{LOCAL:g}]."),
     click.option(
-        "--margin",
-        type=NUMBER,
-        help="With --central, in place of --crowd: find the smallest crowd with this margin.",
-    ),
-    click.option(
         "--attribute",
         metavar="NAME",
         shell_complete=completing.attributes,
@@ -92,20 +88,23 @@ options = grouped(
 
 
 class Designed(NamedTuple):
-    """A plan; and if its reports are shuffled, its promises, and a sentence about how many people a margin needs."""
+    """A plan; what of its wishes it lacks; and if its reports are shuffled, its promises, and whom a margin needs."""
 
     plan: Plan
+    notes: tuple[str, ...]
     shuffled: Shuffled | None = None
     needed: str | None = None
 
 
-def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: dict[str, Any]) -> Designed:
-    """Design a plan for an epsilon, or for a promise."""
-    from hush.planning.designs import design
+def designed(
+    schema: Schema, epsilon: float | None, promise: Promise, margin: float | None, wishes: dict[str, Any]
+) -> Designed:
+    """Design a plan for an epsilon, or for a promise. `margin` finds the smallest crowd of one."""
+    from hush.planning.designs import made
 
-    promise.check(epsilon)
+    promise.check(epsilon, margin)
     if promise.central is None:
-        return Designed(design(schema, epsilon, **wishes))
+        return Designed(*made(schema, epsilon, {}, wishes))
     from hush.planning.shuffle import shuffle
     from hush.show.tables import number
 
@@ -113,20 +112,18 @@ def designed(schema: Schema, epsilon: float | None, promise: Promise, wishes: di
     crowd, own, needed = promise.crowd, promise.own, None
     kept: dict[str, Any] = {"central": promise.central, "delta": promise.delta, "local": promise.local}
     with progress.bar("searching for the largest epsilon"):
-        if promise.margin is not None:
-            people = _people(schema, promise, promise.margin, kept, wishes)
+        if margin is not None:
+            people = _people(schema, promise, margin, kept, wishes)
             of = promise.attribute or "every attribute"
-            needed = (
-                f"{people:,} people are needed for a margin of ±{number(promise.margin, 12)} of {of}, all in one batch."
-            )
+            needed = f"{people:,} people are needed for a margin of ±{number(margin, 12)} of {of}, all in one batch."
             crowd = people if own is None else None
-        plan = design(schema, crowd=crowd, own=own, **kept, **wishes)
-    return Designed(plan, shuffle(plan, delta=promise.delta, crowd=crowd, own=own), needed)
+        plan, notes = made(schema, None, {**kept, "crowd": crowd, "own": own}, wishes)
+    return Designed(plan, notes, shuffle(plan, delta=promise.delta, crowd=crowd, own=own), needed)
 
 
 def _people(schema: Schema, promise: Promise, margin: float, kept: dict[str, Any], wishes: dict[str, Any]) -> int:
     """Return the smallest crowd with a margin."""
-    from hush.planning.designs import design
+    from hush.planning.designs import made
     from hush.planning.needed import people_needed
 
     return people_needed(
@@ -134,6 +131,6 @@ def _people(schema: Schema, promise: Promise, margin: float, kept: dict[str, Any
         margin,
         attribute=promise.attribute,
         own=promise.own or 0,
-        make=lambda schema, least: design(schema, least, **wishes),
+        make=lambda schema, least: made(schema, least, {}, wishes).plan,
         **kept,
     )

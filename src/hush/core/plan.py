@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import altair as alt
     import rich.console
 
-    from hush.planning.predictions import Guesses
+    from hush.planning.assumed import Guesses
     from hush.show.tables import Table
 
 VERSION = 2

@@ -10,12 +10,13 @@ from hush.core.channels import Ladder
 from hush.core.design import design
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from hush.core.schema import Schema
+from hush.core.texts import Text
 from hush.errors import DesignError
 from hush.planning import own as relay
-from hush.planning.predictions import Guesses, Prospect, check_level, predict, prospects, wide_rows
+from hush.planning.assumed import Guesses, checked
+from hush.planning.predictions import Prospect, check_level, predict, prospects, wide_rows
 from hush.planning.shuffle.crowds import MAX_PEOPLE
 from hush.planning.shuffle.designs import LOCAL, Designs
-from hush.server.sources import Scale
 
 _STEP = 1.5  # the factor from one epsilon in the search to the next
 _MOST = 10**18
@@ -39,6 +40,10 @@ def people_needed(
     Margins of means are on the attribute's own scale, those of shares from 0 to 1: name an attribute unless all are
     alike. It is the smallest such number: with one person fewer some margin is larger. Ask some more, because chance
     decides how many people answer each question.
+
+    The people are those of `hush.predict`: the worst ones, but typical ones for the means of optional or wide numbers
+    and for long lists. There other people may need many times as many: guess what you know of them. Relations and texts
+    are not meant: `hush.foresee` and `hush.floors` predict them.
 
     own: how many reports a relay adds to those of the people, in all batches together.
 
@@ -96,18 +101,16 @@ def _enough(
 ) -> Callable[[int], bool]:
     """Return a test whether a number of people is enough for a margin under a plan."""
     asked = _of(prospects(plan, guesses, own=own > 0), plan.schema, attribute)
-    # Categories with the same guess have the same margin.
-    distinct = list(
-        {
-            (one.inclusion, one.report, one.own_parts, Scale(one.attribute, one.symbol).half): one for one in asked
-        }.values()
-    )
-    known = dict(guesses or {})
+    distinct = list({one.key: one for one in asked}.values())
+    known = checked(guesses, plan.schema)
     wide = [
         index
         for index, (question, attributes) in enumerate(zip(plan.questions, plan.attributes, strict=True))
         if isinstance(question.channel, Ladder) and attribute in (None, attributes[0].name)
     ]
+
+    if not asked and not wide:
+        raise DesignError(_nothing(plan, attribute))
 
     def enough(people: int) -> bool:
         if not all(one.prediction(people, level, own).margin <= margin for one in distinct):
@@ -137,11 +140,16 @@ def epsilon_needed(
     """
     _check_margin(margin)
 
+    if attribute is not None:
+        schema[attribute]  # raises an error that lists the names, if there is no such attribute
+
     def enough(epsilon: float) -> bool:
-        rows = predict(make(schema, epsilon), people, level=level, guesses=guesses)
-        if attribute is not None:
-            schema[attribute]  # raises an error that lists the names, if there is no such attribute
-        return max(row.margin for row in rows if attribute in (None, row.attribute)) <= margin
+        plan = make(schema, epsilon)
+        rows = predict(plan, people, level=level, guesses=guesses)
+        margins = [row.margin for row in rows if attribute in (None, row.attribute)]
+        if not margins:
+            raise DesignError(_nothing(plan, attribute))
+        return max(margins) <= margin
 
     most = float(MAX_EPSILON)
     low = high = float(MIN_EPSILON)
@@ -158,6 +166,14 @@ def epsilon_needed(
         else:
             low = middle
     return high
+
+
+def _nothing(plan: Plan, attribute: str | None) -> str:
+    """Say why there is no margin."""
+    names = list(plan.schema.names) if attribute is None else [attribute]
+    if all(isinstance(plan.schema[name], Text) for name in names):
+        return f"attribute {names[0]!r}: is a text, which is found or not, and has no margin: see hush.floors"
+    return f"attribute {names[0]!r}: the plan does not ask about it alone, so it has no margin of its own"
 
 
 def _check_margin(margin: float) -> None:

@@ -1,30 +1,38 @@
 """The precision of a collection, before anybody is asked: standard errors and margins from the exact channels.
 
 A prediction puts the average moments of a population's reports into the same formulas as real ones. The interval is the
-one that `hush.estimate` would give for these moments. Nothing is simulated. The population is a guess: by default the
-one with the largest standard error for each target (half of the people at either end of the domain, half holding a
-category), or the one in `guesses`.
+one that `hush.estimate` would give for these moments. Nothing is simulated. `hush.planning.assumed` has the population:
+every prediction says whether it is for the worst people, for typical ones, or for those that `guesses` describes.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from hush.core.calendar import Counted
 from hush.core.channels import Ladder, Reading, Summed
 from hush.core.channels.squares import between
 from hush.core.plan import Plan
-from hush.core.schema import MISSING, Attribute, Numeric, Schema
+from hush.core.schema import MISSING, Attribute, Choices, Numeric, Schema
 from hush.errors import DesignError
 from hush.planning import own as relay
+from hush.planning.assumed import (
+    MANY,
+    Assumed,
+    Guess,
+    Guesses,
+    checked,
+    missing_of,
+    places,
+)
 from hush.planning.own import Part
-from hush.planning.wide import precision
+from hush.planning.wide import USUAL, precision
 from hush.server.intervals import Ratio, Sample, bounds, moments
 from hush.server.sources import Scale, Source, Target, any_of, category_of, long_lists, repeated, sources
 from hush.show.rows import R, Rows
@@ -36,27 +44,18 @@ _LISTED = 4  # categories that a row names
 
 
 @dataclass(frozen=True)
-class Guess:
-    """A guess about a numeric attribute, on its own scale: mean, standard deviation, share of missing."""
-
-    mean: float
-    spread: float = 0.0
-    missing: float = 0.0
-
-
-Guesses = Mapping[str, Guess | Mapping[Any, float]]
-"""A Guess for each numeric attribute, and the shares of some categories for each categorical one."""
-
-
-@dataclass(frozen=True)
 class Prediction:
-    """The standard error of a mean (category None) or share, and the margin of its interval, for this many answers."""
+    """The standard error of a mean (category None) or share, and the margin of its interval, for this many answers.
+
+    `assumed` says of which people: "worst", "typical" or "guessed", as in `hush.planning.assumed`.
+    """
 
     attribute: str
     category: str | int | None
     stderr: float
     margin: float
     answers: float
+    assumed: Assumed = "worst"
 
 
 class Predictions(Rows[Prediction]):
@@ -68,6 +67,7 @@ class Predictions(Rows[Prediction]):
         "stderr": float,
         "margin": float,
         "answers": float,
+        "assumed": str,
     }
 
     def __init__(
@@ -91,23 +91,62 @@ class Predictions(Rows[Prediction]):
         for row in self:
             groups.setdefault((row.attribute, row.category is None, row.margin), []).append(row)
         sizes = Counter(row.attribute for row in self if row.category is not None)
+        two = self._two_means()
         shown = []
         for (attribute, mean, margin), group in groups.items():
             what = "mean" if mean else f"share of {group[0].category}"
+            if mean and two[attribute] and group[-1] is two[attribute][-1]:
+                what = "clipped mean"
             if len(group) > 1:
                 what = f"each of {len(group)} shares"
             if 1 < len(group) < sizes[attribute]:  # others have a row of their own: say which these are
                 what += f": {listed([str(row.category) for row in group])}"
             field = self.schema[attribute] if mean and self.schema is not None else None
-            error, wide = _size(field, group[0].stderr), _size(field, margin)
-            shown.append((attribute, what, error, f"±{wide}", f"{group[0].answers:,.0f}"))
-        columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers")
+            error, wide = sized(field, group[0].stderr), sized(field, margin)
+            shown.append((attribute, what, error, f"±{wide}", f"{group[0].answers:,.0f}", group[0].assumed))
+        columns = ("attribute", "estimate", "standard error", percent(self.level, "margin"), "answers", "people")
         own = f" and {self.own:,} reports of a relay" if self.own else ""
-        notes = () if self.people is None else (f"From {self.people:,} people{own}, before any is asked.",)
-        return Table(columns, shown, texts=2, notes=notes)
+        asked = () if self.people is None else (f"From {self.people:,} people{own}, before any is asked.",)
+        return Table(columns, shown, texts=2, notes=(*asked, *self.whom()))
+
+    def _two_means(self) -> dict[str, list[Prediction]]:
+        """Return the means of numbers that have two: wide ones that relations tell of. The clipped one is the last."""
+        means: dict[str, list[Prediction]] = {row.attribute: [] for row in self}
+        for row in self:
+            if row.category is None:
+                means[row.attribute].append(row)
+        return {name: rows if len(rows) > 1 else [] for name, rows in means.items()}
+
+    def whom(self) -> Iterator[str]:
+        """Yield sentences about which people are assumed."""
+        if any(row.assumed == "worst" for row in self):
+            yield "worst: half of the people at either end of a range, or half of them holding a category."
+        typical = {row.attribute: row for row in self if row.assumed == "typical"}
+        if self.schema is None or not typical:
+            return
+        fields = [self.schema[name] for name in typical]
+        wide = [one.name for one in fields if _is_wide(one)]
+        left = [one.name for one in fields if one.optional and isinstance(one, Numeric)]
+        long = [one.name for one in fields if not isinstance(one, Numeric)]
+        if left:
+            yield (
+                f"typical: half of the people leave out {listed(left)}. If more do, the margin of the mean is wider: "
+                "give a guess."
+            )
+        if wide:
+            yield f"typical: the mean of {listed(wide)} is a {USUAL}th of the range, and so is the standard deviation."
+        if long:
+            yield (
+                f"typical: the values of {listed(long)} are equally frequent. Those that many people hold have wider "
+                "margins: give a guess."
+            )
 
 
-def _size(field: Attribute | None, size: float) -> str:
+def _is_wide(attribute: Attribute) -> bool:
+    return isinstance(attribute, Numeric) and attribute.scale == "log"
+
+
+def sized(field: Attribute | None, size: float) -> str:
     """Return a standard error or a margin in words: a date is off by days, and not by a number."""
     return (field.length(size) if isinstance(field, Counted) else None) or number(size)
 
@@ -146,6 +185,15 @@ class Prospect:
     deviation: float
     parts: tuple[Part, ...]
     own_parts: tuple[Part, ...] = ()
+    assumed: Assumed = "worst"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for targets of an attribute that are predicted alike, as its categories are without guesses."""
+        parts = [
+            (part.inclusion, part.noise, part.variance, part.report.point) for part in (*self.parts, *self.own_parts)
+        ]
+        return self.attribute.name, self.symbol is None, self.assumed, *parts
 
     def prediction(self, people: int, level: float, own: int = 0) -> Prediction:
         """Return the prediction for this many people, and this many reports of a relay's own."""
@@ -157,7 +205,8 @@ class Prospect:
         low, high = scale.bounds(_bounds(_times(report, answers), level))
         stderr = scale.half * math.sqrt(variance / answers)
         category = category_of(self.attribute, self.symbol)
-        return Prediction(self.attribute.name, category, stderr, high / 2 - low / 2, answers)
+        margin = min(high / 2 - low / 2, scale.high / 2 - scale.low / 2)  # the interval is cut to the domain
+        return Prediction(self.attribute.name, category, stderr, margin, answers, self.assumed)
 
 
 def predict(
@@ -165,10 +214,13 @@ def predict(
 ) -> Predictions:
     """Return the precision to expect from this many people: the rows of `hush.estimate`, before any data.
 
-    The margin is half of the width of the interval that `hush.estimate` would give if it were not cut at the ends of
-    the domain: with many people that of a normal interval, with few somewhat more. So it is not always in proportion to
-    `stderr`. The number of answers about an attribute is `people` times the probability that its question is asked. The
-    prediction assumes the ratio estimator.
+    The margin is half of the width of the interval that `hush.estimate` would give if it were not cut at one end of the
+    domain: with many people that of a normal interval, with few somewhat more, and half of the domain at most. So it is
+    not always in proportion to `stderr`. The number of answers about an attribute is `people` times the probability
+    that its question is asked. The prediction assumes the ratio estimator.
+
+    Every row says which people it assumes: the worst ones, typical ones (`hush.planning.assumed` has both) or those of
+    `guesses`.
 
     own: how many reports a relay adds to those of the people, in all batches together. The collector subtracts their
     average; their noise remains, and is predicted too.
@@ -177,8 +229,13 @@ def predict(
         raise DesignError("people must be a whole number, 1 or more")
     check_level(level)
     relay.check(own)
-    known = dict(guesses or {})
-    rows = [one.prediction(people, level, own) for one in prospects(plan, guesses, own=own > 0)]
+    known = checked(guesses, plan.schema)
+    made: dict[tuple[object, ...], Prediction] = {}
+    rows = []
+    for one in prospects(plan, guesses, own=own > 0):
+        if one.key not in made:
+            made[one.key] = one.prediction(people, level, own)
+        rows.append(replace(made[one.key], category=category_of(one.attribute, one.symbol)))
     rows += wide_rows(plan, people, own, level, known, range(len(plan.questions)))
     rows = repeated(rows, plan, _alike(plan, known, own=own > 0))
     return Predictions(rows, people=people, level=level, own=own, schema=plan.schema)
@@ -194,14 +251,14 @@ def wide_rows(
         if not isinstance(channel, Ladder) or not isinstance(number, Numeric):
             continue
         guess = guesses.get(number.name)
-        if guess is not None and not isinstance(guess, Guess):
-            raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
+        assumed: Assumed = "typical" if guess is None else "guessed"
         n = max(round(people * float(inclusion)), 2)
-        missing = (0.5 if guess is None else guess.missing) if number.optional else 0.0
+        missing = missing_of(number, guess)
         mean, width = (None, 0.0) if guess is None else (guess.mean, guess.spread)
         added = relay.beside_of(plan, index, own) if own else None
         error, margin = precision(channel, number, n, level, mean, width, missing, added)
-        found.append(Prediction(number.name, None, error, margin, people * float(inclusion)))
+        margin = min(margin, number.high / 2 - number.low / 2)
+        found.append(Prediction(number.name, None, error, margin, people * float(inclusion), assumed))
         if number.optional:
             known = None if guess is None else guess.missing
             found.append(_absent(channel, number, known, people * float(inclusion), level))
@@ -216,7 +273,8 @@ def _absent(channel: Ladder, number: Numeric, guess: float | None, answers: floa
     up = (share - low) / (high - low)
     ends = Scale(number, 1).bounds(_bounds(_times(moments([1 - up, up], (low, high)), answers), level))
     stderr = math.sqrt((high - share) * (share - low) / answers)
-    return Prediction(number.name, MISSING, stderr, ends[1] / 2 - ends[0] / 2, answers)
+    assumed: Assumed = "worst" if guess is None else "guessed"
+    return Prediction(number.name, MISSING, stderr, min(ends[1] / 2 - ends[0] / 2, 0.5), answers, assumed)
 
 
 def _alike(plan: Plan, guesses: Mapping[str, Any], *, own: bool) -> list[int]:
@@ -229,9 +287,7 @@ def prospects(plan: Plan, guesses: Guesses | None = None, *, own: bool = False) 
 
     All categories of a long list have the same one, which is there once (`_alike`).
     """
-    known = dict(guesses or {})
-    for name in known:
-        plan.schema[name]  # raises an error that lists the names, if there is no such attribute
+    known = checked(guesses, plan.schema)
     found = []
     apart = _alike(plan, known, own=own)
     targets = [*sources(plan, apart=apart), *(any_of(plan, index) for index in apart)]
@@ -249,10 +305,27 @@ def prospects(plan: Plan, guesses: Guesses | None = None, *, own: bool = False) 
             variance = relay.pooled(parts)
             report = relay.normal(report, variance)
         prospect = Prospect(
-            target.attribute, target.symbol, asked, report, math.sqrt(variance), tuple(parts), tuple(others)
+            target.attribute,
+            target.symbol,
+            asked,
+            report,
+            math.sqrt(variance),
+            tuple(parts),
+            tuple(others),
+            _assumed(target, guess),
         )
         found.append(prospect)
     return found
+
+
+def _assumed(target: Target, guess: Any) -> Assumed:
+    """Return for which people a target is predicted."""
+    attribute = target.attribute
+    if guess is not None and not (target.symbol is not None and isinstance(guess, Guess) and guess.missing is None):
+        return "guessed"
+    if isinstance(attribute, Numeric):
+        return "typical" if attribute.optional and target.symbol is None else "worst"
+    return "typical" if len(attribute.labels) >= MANY else "worst"
 
 
 Report = tuple[Sample | Ratio, float]
@@ -272,17 +345,14 @@ def _report(source: Source, target: Target, guess: Any) -> Report:
     if isinstance(attribute, Numeric):
         populations, missing = _populations(attribute, guess)
         if isinstance(reading, Summed):
-            return max((_of_sums(reading, ends, missing) for ends in populations), key=itemgetter(1))
-        return max((_of_numbers(source, reading, ends, missing) for ends in populations), key=itemgetter(1))
+            return max((_of_sums(reading, people, missing) for people in populations), key=itemgetter(1))
+        return max((_of_numbers(source, reading, people, missing) for people in populations), key=itemgetter(1))
     if guess is None:
-        shares = [f / _GRID for f in range(_GRID + 1)]
-        return max((_of_share(reading, share) for share in shares), key=itemgetter(1))
-    if not isinstance(guess, Mapping) or not set(guess) <= set(attribute.labels):
-        raise DesignError(f"attribute {attribute.name!r}: a guess is a mapping from its categories to shares")
-    share = float(guess.get(category_of(attribute, target.symbol), 0.0))
-    if not 0 <= share <= 1:
-        raise DesignError(f"attribute {attribute.name!r}: a share must be from 0 to 1")
-    return _of_share(reading, share)
+        if len(attribute.labels) >= MANY:
+            held = attribute.most / 2 if isinstance(attribute, Choices) else 1  # as `hush.core.design.sets` assumes
+            return _of_share(reading, held / len(attribute.labels))
+        return max((_of_share(reading, f / _GRID) for f in range(_GRID + 1)), key=itemgetter(1))
+    return _of_share(reading, float(guess.get(category_of(attribute, target.symbol), 0.0)))
 
 
 def _of_share(reading: Reading | Summed, share: float) -> Report:
@@ -293,12 +363,12 @@ def _of_share(reading: Reading | Summed, share: float) -> Report:
     return _of_two(reading, share)
 
 
-def _of_sums(reading: Summed, ends: tuple[float, float], missing: float) -> Report:
+def _of_sums(reading: Summed, people: Two, missing: float) -> Report:
     """Return the moments of a report about a number or its absence, for a channel that gives sums."""
     if reading.symbol is not None:
         return _of_share(reading, missing)
-    squares, mean = reading.squares, sum(ends) / 2
-    present = sum(between(squares.upper, t) for t in ends) / 2 + squares.bend * mean * mean
+    squares, mean = reading.squares, people.mean
+    present = people.average(squares.upper) + squares.bend * mean * mean
     if reading.presence is None:
         return Sample(1.0, mean, present, reading.smallest, reading.largest, False, squares), present
     ((value, presence),) = squares.absent
@@ -307,20 +377,38 @@ def _of_sums(reading: Summed, ends: tuple[float, float], missing: float) -> Repo
     return relay.normal(Sample(1.0, mean, variance, -1.0, 1.0, False, squares), variance), variance
 
 
-def _populations(attribute: Numeric, guess: Any) -> tuple[list[tuple[float, float]], float]:
-    """Return the possible positions of the two halves of the present people, and the share of missing."""
-    if guess is None:
-        # The mean of the present is least certain if many are missing, and has no bound if all may be: assume half.
-        return [(t / _GRID, -t / _GRID) for t in range(_GRID + 1)], 0.5 if attribute.optional else 0.0
-    if not isinstance(guess, Guess) or not attribute.low <= guess.mean <= attribute.high or guess.spread < 0:
-        raise DesignError(f"attribute {attribute.name!r}: a guess is a Guess with a mean inside the domain")
-    if not 0 <= guess.missing < 1 or (guess.missing and not attribute.optional):
-        raise DesignError(f"attribute {attribute.name!r}: the share of missing is from 0 to 1, if it is optional")
-    half = (attribute.high - attribute.low) / 2
-    centre, spread = (guess.mean - attribute.low) / half - 1, guess.spread / half
-    if spread**2 > 1 - centre**2 + 1e-9:  # the variance of people at the two ends alone
-        raise DesignError(f"attribute {attribute.name!r}: no values in the domain have this mean and so large a spread")
-    return [(max(centre - spread, -1.0), min(centre + spread, 1.0))], guess.missing
+class Two(NamedTuple):
+    """People at two positions of a number on the scale [-1, 1], a share `part` of the present at the lower one."""
+
+    low: float
+    high: float
+    part: float = 0.5
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        return self.part * self.low + (1 - self.part) * self.high
+
+    def average(self, points: Sequence[tuple[float, float]]) -> float:
+        """Return the average of a function that is linear between points."""
+        return self.part * between(points, self.low) + (1 - self.part) * between(points, self.high)
+
+
+def _populations(attribute: Numeric, guess: Guess | None) -> tuple[list[Two], float]:
+    """Return the possible positions of the present people, and the share of missing."""
+    missing = missing_of(attribute, guess)
+    if guess is None or guess.mean is None:
+        return [Two(-t / _GRID, t / _GRID) for t in range(_GRID + 1)], missing
+    centre, spread = places(attribute, guess)
+    low, high = centre - spread, centre + spread
+    if low < -1 or high > 1:  # one of them is the end of the range, with fewer or more people
+        side = -1.0 if low < -1 else 1.0
+        room = max(abs(side - centre), 1e-12)
+        other = centre - math.copysign(min(spread * spread / room, 2.0), side)
+        part = spread * spread / (spread * spread + room * room)
+        found = (side, other, part) if side < 0 else (other, side, 1 - part)
+        return [Two(max(found[0], -1.0), min(found[1], 1.0), found[2])], missing
+    return [Two(low, high)], missing
 
 
 def _missing(target: Target, guess: Any) -> float:
@@ -337,17 +425,18 @@ def _of_two(reading: Reading, mean: float) -> Report:
     return moments([1 - up, up], reading.values), (high - mean) * (mean - low)
 
 
-def _of_numbers(source: Source, reading: Reading, ends: tuple[float, float], missing: float) -> Report:
-    """Return the moments of a report if half of the present are at either end."""
+def _of_numbers(source: Source, reading: Reading, people: Two, missing: float) -> Report:
+    """Return the moments of a report if the present people are at two positions."""
     channel = source.channel
     if len(reading.values) == 2:
-        return _of_two(reading, missing if reading.symbol is not None else sum(ends) / 2)
+        return _of_two(reading, missing if reading.symbol is not None else people.mean)
     if reading.squares is not None and channel.likelihood(0.5) is None:  # an output depends on other numbers too
-        mean, squares = sum(ends) / 2, reading.squares
-        variance = sum(between(squares.upper, t) for t in ends) / 2 + squares.bend * mean * mean
+        mean, squares = people.mean, reading.squares
+        variance = people.average(squares.upper) + squares.bend * mean * mean
         return Sample(1.0, mean, variance, min(reading.values), max(reading.values), False, squares), variance
-    laws = [channel.likelihood((t + 1) / 2) or [] for t in ends]
-    law = [(1 - missing) * (a + b) / 2 for a, b in zip(*laws, strict=True)]
+    laws = [channel.likelihood((t + 1) / 2) or [] for t in (people.low, people.high)]
+    part = people.part
+    law = [(1 - missing) * (part * a + (1 - part) * b) for a, b in zip(*laws, strict=True)]
     if missing:
         law = [a + missing * b for a, b in zip(law, channel.likelihood(None) or [], strict=True)]
     top = moments(law, reading.values, reading.squares)

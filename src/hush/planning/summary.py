@@ -28,6 +28,7 @@ def table(plan: Plan) -> Table:
             (
                 _together(group, plan.schema),
                 channels[0].kind,
+                *([_percent(plan, group)] if plan.weights is not None else []),
                 up(max(log_above(channel.ratio) for channel in channels), 6),
                 _range([str(channel.alphabet.width) for channel in channels]),
                 _range([number(float(channel.worst_variance)) for channel in channels]),
@@ -47,7 +48,16 @@ def table(plan: Plan) -> Table:
         *points.notes(plan),
         f"Plan {plan.id}" + (f" {plan.title!r}" if plan.title else ""),
     )
-    return Table(("question", "channel", "epsilon", "bytes", "worst variance"), rows, texts=2, notes=notes)
+    shares = ["people"] if plan.weights is not None else []
+    columns = ("question", "channel", *shares, "epsilon", "bytes", "worst variance")
+    return Table(columns, rows, texts=2, notes=notes)
+
+
+def _percent(plan: Plan, group: Sequence[Question]) -> str:
+    """Return the share of the people who are asked some questions."""
+    asked = zip(plan.questions, plan.inclusions, strict=True)
+    share = 100 * float(sum(inclusion for question, inclusion in asked if question in group))
+    return f"{share:.1f} %" if share >= 0.05 else "< 0.1 %"
 
 
 def _groups(questions: Sequence[Question]) -> list[list[Question]]:

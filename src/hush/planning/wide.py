@@ -22,6 +22,7 @@ from hush.core.plan import Plan
 from hush.core.schema import Numeric
 from hush.core.views import Value
 from hush.errors import DesignError
+from hush.planning.assumed import Guess
 from hush.server.binomial import normal
 from hush.server.ladders import Fitted, clipped
 from hush.server.own import Among
@@ -41,6 +42,13 @@ _GRID = 400
 _SCALE = 2.0**40  # people at the origin are taken as this much closer to it than to the end of the range
 
 
+def usual_mean(number: Numeric, guess: Guess | None) -> float:
+    """Return how far the mean of the assumed people lies from the origin of the ladder."""
+    origin = min(max(0.0, number.low), number.high)
+    far = number.high if number.high > origin else number.low
+    return abs(far - origin) / USUAL if guess is None or guess.mean is None else abs(guess.mean - origin)
+
+
 def foreseen(
     channel: Ladder,
     number: Numeric,
@@ -57,7 +65,7 @@ def foreseen(
     origin = min(max(0.0, number.low), number.high)
     far = number.high if number.high > origin else number.low
     reach = abs(far - origin)
-    middle = reach / USUAL if mean is None else abs(mean - origin)
+    middle = usual_mean(number, Guess(mean))
     width = middle if mean is None else width
     if not 0 <= middle <= reach:
         raise DesignError(f"attribute {number.name!r}: a guess is a Guess with a mean inside the domain")
@@ -140,11 +148,28 @@ def _might(number: Numeric) -> bool:
     )
 
 
+_EXACT = 1 << 50  # up to this total, floats hold the whole numbers, and their rests to a thousandth
+
+
 def whole(values: Sequence[float], total: int) -> list[int]:
     """Return whole numbers in proportion to these that add up to the total: the largest remainders are rounded up."""
-    scale = Fraction(total) / (Fraction(math.fsum(values)) or 1)
-    exact = [Fraction(value) * scale for value in values]
-    found = [math.floor(value) for value in exact]
-    for i in sorted(range(len(exact)), key=lambda i: found[i] - exact[i])[: total - sum(found)]:
+    if 0 < total < _EXACT and (sum_ := math.fsum(values)) > 0:
+        found = _rounded([value / sum_ * total for value in values], total)
+        if found is not None:
+            return found
+    exact = [Fraction(value) for value in values]
+    scale = Fraction(total) / (sum(exact, Fraction(0)) or 1)  # a rounded sum would be off by many of very many people
+    found = _rounded([value * scale for value in exact], total)
+    assert found is not None
+    return found
+
+
+def _rounded(wanted: Sequence[float | Fraction], total: int) -> list[int] | None:
+    """Return these numbers as whole ones with this total; None if they do not nearly add up to it."""
+    found = [math.floor(value) for value in wanted]
+    more = total - sum(found)
+    if not 0 <= more <= len(found):
+        return None
+    for i in sorted(range(len(found)), key=lambda i: found[i] - wanted[i])[:more]:
         found[i] += 1
     return found

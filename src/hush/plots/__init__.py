@@ -18,7 +18,8 @@ from hush.core.plan import Plan
 from hush.core.schema import MISSING, Attribute, Choices, Numeric, Schema
 from hush.errors import DesignError, EstimateError
 from hush.planning import laws
-from hush.planning.predictions import Guesses, Prediction, by_target, predict
+from hush.planning.assumed import Guesses
+from hush.planning.predictions import Prediction, by_target, predict
 from hush.plots import panels
 from hush.plots.panels import BLUE, COLOURS, MAX_BARS, RED, styled
 from hush.plots.relations import below, crosstab, differences, means, quantiles

@@ -67,6 +67,11 @@ def student(level: float, freedom: float) -> float:
     return math.sqrt(freedom * (1 - x) / x)
 
 
+def beta(x: float, a: float, b: float) -> float:
+    """Return the share of a beta distribution with these parameters that lies below x."""
+    return _beta(x, a, b)
+
+
 def _cross(before: Callable[[float], bool]) -> tuple[float, float]:
     """Return the two neighbouring numbers between which a condition that holds near 0 stops holding."""
     low, high = 0.0, 1.0

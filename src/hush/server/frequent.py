@@ -49,6 +49,7 @@ from hush.core.word_views import Among, Prefix
 from hush.errors import EstimateError
 from hush.server.binomial import at_least
 from hush.server.estimates import MAX_LEVEL
+from hush.server.floors import EMPTY, Hurdle, Passed, floor_of, outstanding, shares_of_liars, told_from
 from hush.server.intervals import Pool, Sample, bounds, laid
 from hush.server.own import MANY
 from hush.server.sources import supported
@@ -56,9 +57,7 @@ from hush.server.tally import Tally
 from hush.show.rows import Rows
 from hush.show.tables import Table, figures, percent, within
 
-EMPTY = 40  # prefixes that nobody holds and that are kept all the same, on average, at each step
 KEPT = 400  # prefixes, at most
-_LEAST = 1.5  # standard errors that a prefix must stand out, at least
 _LEAST_TAIL = 1e-300  # smaller ones count as this one, which changes nothing
 # Characters that would move a cursor, break a line or turn the order of letters. As in web/pages/frequent.ts.
 _TURNING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -82,8 +81,9 @@ class FrequentTexts(Rows[FrequentText]):
     """Texts that many people hold, the most frequent first.
 
     `others` is the share of people who hold none of them, `missing` that of people without a text (None if there are
-    none by the plan). `floor` is the share that a text needs to be found in about every second collection. `liars` is
-    how many people must lie together, with reports of their choice to every question, to add a text of their choice.
+    none by the plan). `floor` is the share that a text needs to be found in about every second collection
+    (`hush.server.floors`). `liars` is how many people must lie together, with reports of their choice to every
+    question, to add a text of their choice.
     """
 
     _columns: ClassVar = {
@@ -173,13 +173,14 @@ class Search:
         if not rounds:
             return
         listed = rounds[-1].view
+        tries: list[int] = []
         if isinstance(listed, Among):
             found = dict(zip(listed.codes(tally.plan.schema), listed.values, strict=True))
             kept = [(code, value, False) for code, value in found.items()]
         else:
-            kept = list(_walk(text, asked))
-        every = [*asked, *(question for question in rounds if question not in asked)]
-        self._leverages = [question.leverage for question in every]
+            kept = list(_walk(text, asked, tries))
+        self._walked, self._rounds = asked[:-1], rounds
+        self._tries = [*tries, *(_usual_tries(question) for question in asked[len(tries) : -1])]
         self._noise, self._samples = _weighed(text, kept, rounds)
         last = rounds[-1]
         self._missing: float | None = None
@@ -203,9 +204,21 @@ class Search:
         rows.sort(key=lambda row: (-row.share, row.category))
         rows = rows[:top]
         others = 1 - math.fsum(row.share for row in rows) - (self._missing or 0.0)
-        floor = -NormalDist().inv_cdf(false * max(told, 1) / max(count, 1)) * self._noise
-        liars = sum(math.ceil(floor * leverage) for leverage in self._leverages)
+        floor, liars = self._floor(false * max(told, 1) / max(count, 1))
         return FrequentTexts(rows, level=level, floor=floor, others=others, missing=self._missing, liars=liars)
+
+    def _floor(self, tail: float) -> tuple[float, int]:
+        """Return the share with which a text is found half of the time if its tail must be so small, and the liars."""
+        if not all(question.n for question in self._walked):
+            return math.nan, 0
+        hurdles = [
+            question.hurdle(question.least(outstanding(tries)))
+            for question, tries in zip(self._walked, self._tries, strict=True)
+        ]
+        hurdles.append(_last(self._rounds, self._noise, tail))
+        leverages = [*(one.leverage for one in self._walked), sum(one.leverage for one in self._rounds)]
+        needed = zip(shares_of_liars(hurdles), leverages, strict=True)
+        return floor_of(hurdles), sum(math.ceil(share * leverage) for share, leverage in needed)
 
 
 def candidates(tally: Tally, attribute: str, limit: int = 99) -> tuple[str, ...]:
@@ -261,6 +274,11 @@ class _Asked:
         return counts if readings is None else readings(counts)
 
     @property
+    def mixed(self) -> bool:
+        """Whether own reports of a relay were among the answers."""
+        return self._own is not None
+
+    @property
     def crowd(self) -> float:
         """The share of other people whom a hash puts onto the same point, on average."""
         return 1 / self.view.points if isinstance(self.view, Prefix) else 0.0
@@ -269,7 +287,7 @@ class _Asked:
     def noise(self) -> float:
         """The standard error of a share of 0."""
         low, high = self._values
-        added = max((self._added(count / MANY) for count in set(self._owns)), default=0.0)
+        added = self._most_added(0.0)
         return math.sqrt((high - low) ** 2 * self.base * (1 - self.base) + added) / math.sqrt(self.n)
 
     @property
@@ -283,18 +301,34 @@ class _Asked:
         low, high = (((answer - self.q) / (self.p - self.q) - self.crowd) / (1 - self.crowd) for answer in (0, 1))
         return low, high
 
-    def _added(self, chance: float) -> float:
+    def _added(self, chance: float, share: float = 0.0) -> float:
         """Return what own reports add to the variance of one person's value, if this part of them support it."""
         if self._own is None:
             return 0.0
         low, high = self._values
-        spread = (high - low) ** 2 * chance * (1 - chance) + self._own.loose * (low + (high - low) * chance) ** 2
-        return self._own.number / self.n * spread
+        away = low + (high - low) * chance - share
+        return self._own.number / self.n * ((high - low) ** 2 * chance * (1 - chance) + self._own.loose * away**2)
+
+    def _most_added(self, share: float) -> float:
+        """Return that of the text for which it is largest."""
+        return max((self._added(count / MANY, share) for count in set(self._owns)), default=0.0)
 
     def least(self, z: float) -> float:
         """Return the count that stands out of noise by z standard errors."""
         low, high = self._values
         return self.n * (self.base + z * self.noise / (high - low))
+
+    def hurdle(self, above: float) -> Passed:
+        """Return how likely the count of a text with a share exceeds this one."""
+        low, high = self._values
+        added = self._most_added(0.0) / (high - low) ** 2
+        return Hurdle(self.n, self.base, 1 / (high - low), math.floor(above) + 1, added).passed
+
+    def deviation(self, share: float) -> float:
+        """Return the standard error of a share."""
+        low, high = self._values
+        chance = min(self.base + share / (high - low), 1.0)
+        return math.sqrt(((high - low) ** 2 * chance * (1 - chance) + self._most_added(share)) / self.n)
 
     def tail(self, place: int) -> float:
         """Return how likely at least this count is if nobody holds the text, exactly."""
@@ -363,8 +397,34 @@ def _asked(tally: Tally, attribute: str) -> list[_Asked]:
 # -- the walk
 
 
-def _walk(text: Text, asked: Sequence[_Asked]) -> Iterator[tuple[int, str, bool]]:
-    """Yield the codes that all questions but the last one found, with their texts, and whether they are cut."""
+def _usual_tries(question: _Asked) -> int:
+    """Return how many prefixes are tried, if only empty ones were kept before."""
+    assert isinstance(question.view, Prefix)
+    *before, width = question.view.chunks
+    return (EMPTY if before else 1) << width
+
+
+def _last(rounds: Sequence[_Asked], noise: float, tail: float) -> Passed:
+    """Return how likely a text with a share has at most this tail: exactly for one round without a relay's reports."""
+    (first, *others) = rounds
+    if not others and not first.mixed:
+        return first.hurdle(told_from(first.answered, first.base, tail) - 1)
+    z = -NormalDist().inv_cdf(tail)
+
+    def passed(share: float) -> float:
+        weights = [(noise / one.noise) ** 2 for one in rounds]
+        parts = (weight * one.deviation(share) for weight, one in zip(weights, rounds, strict=True))
+        return NormalDist().cdf((share - z * noise) / math.hypot(*parts))
+
+    return passed
+
+
+def _walk(text: Text, asked: Sequence[_Asked], seen: list[int] | None = None) -> Iterator[tuple[int, str, bool]]:
+    """Yield the codes that all questions but the last one found, with their texts, and whether they are cut.
+
+    `seen` gets the number of prefixes that are tried in each question.
+    """
+    tried = [] if seen is None else seen
     kept = [(0, 0, False)]  # the bits so far, the state of the hash, and whether the text has ended
     bits = 0
     for level, question in enumerate(asked[:-1]):
@@ -373,7 +433,8 @@ def _walk(text: Text, asked: Sequence[_Asked]) -> Iterator[tuple[int, str, bool]
         assert isinstance(question.view, Prefix)
         width = question.view.chunks[-1]
         bits += width
-        kept = _stand_out(text, kept, question, level, bits)
+        tried.append(sum(1 if ended else 1 << width for _, _, ended in kept))
+        kept = _stand_out(text, kept, question, level, bits, outstanding(tried[-1]))
     for code, _, _ in kept:
         read = text.read(code, bits)
         assert read is not None
@@ -384,15 +445,12 @@ def _walk(text: Text, asked: Sequence[_Asked]) -> Iterator[tuple[int, str, bool]
 
 
 def _stand_out(
-    text: Text, kept: Sequence[tuple[int, int, bool]], question: _Asked, level: int, bits: int
+    text: Text, kept: Sequence[tuple[int, int, bool]], question: _Asked, level: int, bits: int, z: float
 ) -> list[tuple[int, int, bool]]:
-    """Return the longer prefixes whose points stand out, most of all first."""
+    """Return the longer prefixes whose points stand out by z standard errors, most of all first."""
     assert isinstance(question.view, Prefix)
     width, points = question.view.chunks[-1], question.view.points
-    tries = sum(1 if ended else 1 << width for _, _, ended in kept)
-    tail = min(0.4, EMPTY / max(tries, 1))
-    least = question.least(max(_LEAST, -NormalDist().inv_cdf(tail)))
-    totals = question.totals
+    least, totals = question.least(z), question.totals
     found = []
     for code, state, ended in kept:
         states = extensions(state, 0 if ended else width, level)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal, TypeVar
 
 from hush.core.channels import Channel, Geometry, Ladder, Reading, Summed
+from hush.core.channels.base import noise_of
 from hush.core.channels.squares import Squares
 from hush.core.plan import Plan
 from hush.core.schema import MAX_CATEGORIES, MISSING, Attribute, Categorical, Choices, Numeric
@@ -156,7 +157,7 @@ def any_of(
     values = tuple(map(float, channel.supports))
     reading = Reading(0, 0, counts, values)
     law = None if own is None else Reading(0, 0, (MANY - supporting, supporting), values)
-    source = Source(reading, channel, plan.inclusions[index], _noise(reading, attribute), own, law)
+    source = Source(reading, channel, plan.inclusions[index], noise_of(reading, attribute), own, law)
     return Target(attribute, 0, (source,))
 
 
@@ -211,7 +212,7 @@ def sources(plan: Plan, tally: Tally | None = None, apart: Collection[int] = ())
             if first < 0 or (plan.k > 1 and first != index):
                 continue
             seen = plan.attributes[index][reading.attribute]
-            chance, noise = plan.inclusions[index] * reading.share, _noise(reading, seen)
+            chance, noise = plan.inclusions[index] * reading.share, noise_of(reading, seen)
             source = Source(reading, question.channel, chance, noise, own, law)
             found.setdefault((name, symbol), []).append(source)
     order = {item.name: (place, isinstance(item, Choices)) for place, item in enumerate(plan.schema.attributes)}
@@ -226,7 +227,7 @@ def asked(tally: Tally, index: int) -> Sample | Ratio:
     attribute = tally.plan.attributes[index][0]
     for reading, law in _readings(question.channel, tally, index, own):
         if reading.symbol is None:
-            return Source(reading, question.channel, Fraction(1), _noise(reading, attribute), own, law).sample
+            return Source(reading, question.channel, Fraction(1), noise_of(reading, attribute), own, law).sample
     raise EstimateError(f"attribute {attribute.name!r}: its question does not ask for a mean")
 
 
@@ -266,18 +267,6 @@ def _member_symbol(plan: Plan, view: Member, symbol: int | None) -> int | None:
     choices = plan.schema[view.attribute]
     assert isinstance(choices, Choices)
     return {1: view.place(plan.schema), 2: len(choices.values)}.get(symbol or 0)
-
-
-def _noise(reading: Reading | Summed, attribute: Attribute) -> float:
-    """Return the variance of one report's value in the reference population."""
-    x = 0.0
-    if reading.symbol is not None:
-        x = 0.5 if isinstance(attribute, Numeric) else 1 / len(attribute.labels)
-    if reading.squares is not None:
-        return sum(reading.squares.variances(x)) / 2
-    assert isinstance(reading, Reading)
-    smallest, largest = min(reading.values), max(reading.values)
-    return (largest - x) * (x - smallest)
 
 
 def targets(tally: Tally, estimator: Estimator, apart: Collection[int] = ()) -> Iterator[Read]:

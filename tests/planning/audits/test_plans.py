@@ -8,15 +8,15 @@ unseen with a smaller probability still.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 
 import hush
 from hush import Categorical, Numeric, Plan, Schema, design
-from hush.core.channels import Channel, Coins, Output, State, Subset, Unary, Window
-from hush.core.design.categorical import oue, subset
+from hush.core.channels import Channel, Coins, Geometry, Output, State, Subset, Unary, Window
+from hush.core.design.categorical import geometry, oue, subset
 from hush.core.design.numeric import duchi
 from hush.core.exact import exp_bounds, log_above
 from hush.core.plan import Question
@@ -24,6 +24,7 @@ from hush.core.schema import Input
 from hush.device.randomise import randomise_from
 from hush.planning.audits import words
 from hush.planning.audits.fits import by_targets
+from hush.planning.audits.marks import Marks
 from hush.planning.audits.proofs import prove
 from hush.server.manipulations import leverage, manipulation
 from hush.testing import SeededCoins
@@ -136,6 +137,84 @@ def test_numbers_are_written_on_the_safe_side() -> None:
     assert words.up(1.0 + 1e-15, 6) == "1.000001"
     assert words.up(Fraction(271828, 100000), 2) == "2.72"
     assert words.down(0.9999, 3) == "0.999"
+
+
+# -- channels with too many outputs to list
+
+
+def a_text(channel: type[Geometry] = Geometry) -> Plan:
+    """A plan of a text, whose questions have channels of this class."""
+    plan = design(Schema([hush.Text("word", 5, "english", bits=24)]), 2.0)
+    found = plan.questions[0].channel
+    assert isinstance(found, Geometry)
+    made = channel(found.size, found.order, found.digits, found.threshold)
+    return replace(plan, questions=tuple(Question(question.views, made) for question in plan.questions))
+
+
+def test_a_text_is_audited_by_what_reports_support() -> None:
+    """It took minutes: each question's 300,000 points were listed three times. The attack is as good as there is."""
+    heard: list[tuple[int, int | None, str]] = []
+    result = hush.audit(a_text(), draws=4000, confidence=CONFIDENCE, told=lambda *what: heard.append(what))
+    assert result.passed, str(result)
+    assert len(heard) == len(result.questions) + 1
+    assert heard[-1] == (3, 4, "whole reports")
+    question = result.questions[0]
+    assert question.proof.method == "formula"
+    assert question.proof.ratio == a_text().ratio
+    assert 1 < question.lower <= 2
+    assert any(attack.looked_at == "which of both the output supports" for attack in question.attacks)
+    assert result.questions[1].fits is question.fits, "the same channel and the same inputs are sampled once"
+
+
+@dataclass(frozen=True)
+class Loud(Geometry):
+    """A twin: a third of the reports that do not support the true category are drawn again."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        output = super().draw(state, coins)
+        while coins.below(3) == 0 and not self.marks(output, [self.vector(int(state))])[0]:  # type: ignore[call-overload]
+            output = super().draw(state, coins)
+        return output
+
+
+@dataclass(frozen=True)
+class Narrow(Geometry):
+    """A twin: it never draws some points, and is right about the categories that are probed."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        output = super().draw(state, coins)
+        other = self.vector(self.size * 5 // 16)
+        while self.marks(output, [other])[0]:
+            output = super().draw(state, coins)
+        return output
+
+
+@dataclass(frozen=True)
+class Outside(Geometry):
+    """A twin: one draw in ten is no output."""
+
+    def draw(self, state: State, coins: Coins) -> Output:
+        return super().draw(state, coins) if coins.below(10) else self.points
+
+
+@pytest.mark.parametrize("twin", [Loud, Narrow, Outside])
+def test_a_wrong_sampler_of_points_is_caught(twin: type[Geometry]) -> None:
+    result = hush.audit(a_text(twin), draws=4000, confidence=CONFIDENCE)
+    assert not result.passed
+    assert any("the sampler does not follow its law" in failure for failure in result.failures)
+
+
+def test_the_law_of_marks_is_that_of_the_points() -> None:
+    """Enumerated for a small geometry."""
+    channel = geometry(Fraction(1), 60)
+    assert channel.points < 1000
+    marks = Marks(channel, [0, 1, 59])
+    for category in (0, 1, 59):
+        law: dict[Output, Fraction] = {}
+        for output, chance in channel.law(category).items():
+            (mark,) = marks.seen([output])
+            law[mark] = law.get(mark, Fraction(0)) + chance
+        assert law == marks.law(category)
 
 
 # -- samplers

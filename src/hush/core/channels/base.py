@@ -28,7 +28,7 @@ from hush.core import codec
 from hush.core.channels.alphabet import Alphabet, Output
 from hush.core.channels.contrast import Contrast
 from hush.core.channels.squares import Squares
-from hush.core.schema import Attribute, Input
+from hush.core.schema import Attribute, Input, Numeric
 from hush.errors import PlanError
 
 State = Hashable
@@ -286,3 +286,18 @@ def require(condition: bool, rule: str) -> None:
     """Refuse a channel that breaks a rule."""
     if not condition:
         raise PlanError(rule)
+
+
+def noise_of(reading: Reading | Summed, attribute: Attribute) -> float:
+    """Return the variance of one report's value in a public reference population.
+
+    It has equal shares of categories, or numbers with mean 0 on the scale [-1, 1].
+    """
+    x = 0.0
+    if reading.symbol is not None:
+        x = 0.5 if isinstance(attribute, Numeric) else 1 / len(attribute.labels)
+    if reading.squares is not None:
+        return sum(reading.squares.variances(x)) / 2
+    assert isinstance(reading, Reading)
+    smallest, largest = min(reading.values), max(reading.values)
+    return (largest - x) * (x - smallest)

@@ -177,6 +177,12 @@ class Geometry(Indicator):
         """Return whether a point is orthogonal to another one, of which this is the vector."""
         return self.field.against(0, vector, reversed(self.vector(point))) == 0
 
+    def marks(self, output: Output, vectors: Sequence[Sequence[int]]) -> tuple[bool, ...]:
+        """Return which categories an output supports. `vectors` are those of the categories (`vector`)."""
+        assert isinstance(output, int)
+        own = self.vector(output)[::-1]
+        return tuple(self.field.against(0, vector, own) == 0 for vector in vectors)
+
     def supported(self, others: int, members: int) -> Fraction:
         """Refuse: it depends on the categories, as three points may lie on a line. See `sorts`."""
         raise NotImplementedError("three points of a geometry are not all alike")

@@ -31,6 +31,7 @@ MEMBERSHIP = 0.25
 """How much the error of membership counts."""
 
 _UNIFORM = Density((Fraction(1),))
+_MANY = 32  # groups: of more, not every number of rows is tried
 _SHARES = (0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.45, 0.5)  # widths that are tried first, as parts of the size
 
 
@@ -67,19 +68,37 @@ def rows(epsilon: Fraction, groups: int, optional: bool = False, size: int = 0) 
     """Return the rows channel of least error for this number of groups."""
     cells = size or default_size(float(epsilon))
     bound = exp_bounds(epsilon)[0]
-    best: _Shape | None = None
-    for weight in range(1, groups):  # beyond half of three rows, too: a report has room for 1/(e^epsilon + 1) of all
-        here = _best_width(float(bound), groups, weight, cells, optional)
-        if best is None or here.error < best.error:
-            best = here
-        elif weight > best.sizes[1] + 1:  # the error has one minimum
-            break
-    assert best is not None
+    best = _best_weight(float(bound), groups, cells, optional)
     _, weight, _, width = best.sizes
     best.fit(60)
     total = cells + width * optional
     threshold = largest_threshold(bound, weight * width, groups * total - weight * width)
     return Rows(groups, weight, cells, width, threshold, rounded(best.levels), optional)
+
+
+def _best_weight(ratio: float, groups: int, cells: int, optional: bool) -> _Shape:
+    """Return the best shape of all numbers of rows in a report: the error has one minimum as a function of it."""
+    known: dict[int, _Shape] = {}
+
+    def at(weight: int) -> float:
+        if not 1 <= weight < groups:  # beyond half of three rows, too: a report has room for 1/(e^epsilon + 1) of all
+            return math.inf
+        if weight not in known:
+            known[weight] = _best_width(ratio, groups, weight, cells, optional)
+        return known[weight].error
+
+    weight, step = 1, 1
+    if groups > _MANY:  # from about the best one, in ever smaller steps
+        weight = max(1, round(groups / (ratio + 1)))
+        step = max(1, weight // 4)
+    while True:
+        near = min((weight + step, weight - step, weight + 2 * step), key=at)
+        if at(near) < at(weight):
+            weight = near
+        elif step > 1:
+            step //= 2
+        else:
+            return known[weight]
 
 
 def _best_width(ratio: float, groups: int, weight: int, size: int, optional: bool) -> _Shape:

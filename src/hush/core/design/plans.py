@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from hush.core import codec
@@ -15,8 +16,9 @@ from hush.core.design.blocks import blocks_of, importance_of
 from hush.core.design.categorical import CATEGORICAL
 from hush.core.design.choice import Makers, best_k, cube_error, error_of, question_weights, weighted_error
 from hush.core.design.numeric import BLOCK, NUMERIC
-from hush.core.design.relations import Relation, Wishes, questions
+from hush.core.design.relations import Key, LeftOut, Relation, Wishes, questions
 from hush.core.design.sets import WAYS, equal_shares, expanded, views_of, ways
+from hush.core.design.units import RANGE, checked_importance
 from hush.core.plan import MAX_EPSILON, MIN_EPSILON, Plan, Question
 from hush.core.schema import Attribute, Choices, Schema
 from hush.core.texts import Text
@@ -39,7 +41,7 @@ def design(
     importance: Mapping[Any, float] | None = None,
     joint: Sequence[Sequence[str]] = (),
     relations: Sequence[Relation] | Literal["all"] = (),
-    singles: float = 0.2,
+    singles: float | None = None,
     bands: Mapping[str, Sequence[float | str | date]] | None = None,
     ranges: Sequence[str] | Mapping[str, int] = (),
     title: str = "",
@@ -47,6 +49,67 @@ def design(
     choices: Literal["best", "members", "picks", "pairs"] = "best",
 ) -> Plan:
     """Choose channels for a schema and an epsilon per person. `hush.planning.designs.design` has the options."""
+    return designed(
+        schema,
+        epsilon,
+        numeric=numeric,
+        categorical=categorical,
+        k=k,
+        objective=objective,
+        importance=importance,
+        joint=joint,
+        relations=relations,
+        singles=singles,
+        bands=bands,
+        ranges=ranges,
+        title=title,
+        after=after,
+        choices=choices,
+    ).plan
+
+
+class Designed(NamedTuple):
+    """A plan, the places of the questions of each attribute, relation and range, and the relations left out.
+
+    The places are known if everybody is asked one question, for margins or relations. `hardness` is that of
+    `hush.core.design.relations`. `short`: how many times as many people the margins take that were named.
+    """
+
+    plan: Plan
+    places: Mapping[Key, tuple[int, ...]] = MappingProxyType({})
+    left_out: tuple[LeftOut, ...] = ()
+    hardness: Mapping[Key, float] = MappingProxyType({})
+    short: float = 1.0
+
+
+def designed(
+    schema: Schema,
+    epsilon: float,
+    *,
+    numeric: str = "minimax",
+    categorical: str = "best",
+    k: int | Literal["best", "paper", "weighted", "all"] = "best",
+    objective: str | Sequence[float] = "worst",
+    importance: Mapping[Any, float] | None = None,
+    joint: Sequence[Sequence[str]] = (),
+    relations: Sequence[Relation] | Literal["all"] = (),
+    singles: float | None = None,
+    bands: Mapping[str, Sequence[float | str | date]] | None = None,
+    ranges: Sequence[str] | Mapping[str, int] = (),
+    title: str = "",
+    after: Plan | str | None = None,
+    choices: Literal["best", "members", "picks", "pairs"] = "best",
+    people: int | None = None,
+    insist: bool = False,
+    needs: Mapping[Key, float] | None = None,
+    without: frozenset[Key] = frozenset(),
+) -> Designed:
+    """Return a plan with what was decided about it.
+
+    people, insist: relations of which so many people would learn nothing are left out, unless the user insists. needs:
+    attributes, relations and ranges that need certain shares of the people, so that everybody answers one question.
+    without: relations and ranges that are not asked after all.
+    """
     before = after.id if isinstance(after, Plan) else after
     if not isinstance(schema, Schema):
         raise DesignError("the schema must be a Schema: hush.Schema([hush.Numeric(...), ...])")
@@ -63,13 +126,20 @@ def design(
         raise DesignError(f"choices must be one of: {', '.join(WAYS)}")
     least = 2 if choices == "pairs" else 1
     makers = Makers(numeric, categorical, prior, ways(schema, choices)[0] if least > 1 else frozenset(), least)
-    if relations or ranges:
-        if k != "best" or joint or numeric in BLOCK:
-            raise DesignError("with relations or ranges everybody answers one question: leave out k and joint")
-        wishes = Wishes(relations, singles, bands or {}, ranges, _pairs(schema, importance))
-        asked, shares_of_people = questions(schema, makers, total, wishes)
-        return Plan(schema, total, 1, asked, title, shares_of_people, before)
-    if bands:
+    left_out: tuple[LeftOut, ...] = ()
+    if relations or ranges or needs is not None:
+        if k not in ("best", "weighted") or joint or numeric in BLOCK or (k == "weighted" and needs is None):
+            asks = "relations or ranges" if relations or ranges else "margins"
+            raise DesignError(f"with {asks} everybody answers one question: leave out k and joint")
+        wanted = _pairs(schema, importance)
+        wishes = Wishes(relations, singles, bands or {}, ranges, wanted, people, insist, needs or {}, without)
+        found = questions(schema, makers, total, wishes)
+        left_out = found.left_out
+        if needs is not None or any(len(key[0]) > 1 or key[1] == RANGE for key in found.places):
+            plan = Plan(schema, total, 1, found.asked, title, found.weights, before)
+            return Designed(plan, found.places, left_out, found.hardness)
+        importance = {names[0]: weight for names, weight in wanted.items() if len(names) == 1}
+    elif bands:
         raise DesignError("bands are for relations: name the relations too")
     weights = importance_of(schema, importance)
     blocks = blocks_of(schema, numeric in BLOCK, joint)
@@ -80,8 +150,8 @@ def design(
             best = made
     assert best is not None
     if k == "best" and prior is not None and not joint and cube_error(blocks, total, weights) < best.error:
-        return design(schema, epsilon, numeric="cube", title=title, after=after)
-    return Plan(schema, total, best.k, best.questions, title, best.weights, before)
+        return designed(schema, epsilon, numeric="cube", title=title, after=after)._replace(left_out=left_out)
+    return Designed(Plan(schema, total, best.k, best.questions, title, best.weights, before), {}, left_out)
 
 
 class _Asked(NamedTuple):
@@ -127,14 +197,14 @@ def _asked(
     return _Asked(error, chosen, drawn, tuple(map(Question, views_of(blocks, makers.whole), channels)))
 
 
-def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[object, float]:
+def _pairs(schema: Schema, importance: Mapping[Any, float] | None) -> dict[tuple[str, ...], float]:
     """Return the importance of attributes and of pairs, with known names."""
-    found: dict[object, float] = {}
+    found: dict[tuple[str, ...], float] = {}
     for key, weight in (importance or {}).items():
         names = (key,) if isinstance(key, str) else tuple(key)
         for name in names:
             schema[name]  # raises an error that lists the names, if there is no such attribute
-        found[names] = weight
+        found[names] = checked_importance(key, weight)
     return found
 
 

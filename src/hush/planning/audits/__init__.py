@@ -14,7 +14,7 @@ from hush.core.plan import Plan
 from hush.errors import AuditError
 from hush.planning.audits.attacks import Attack
 from hush.planning.audits.fits import Fit
-from hush.planning.audits.plans import PlanAudit, QuestionAudit, audit_plan
+from hush.planning.audits.plans import PlanAudit, QuestionAudit, Told, audit_plan
 from hush.planning.audits.proofs import Proof
 from hush.planning.audits.randomisers import Impossible, Possible, RandomiserAudit, audit_randomiser
 
@@ -24,7 +24,7 @@ MIN_DRAWS = 400
 
 
 @overload
-def audit(subject: Plan, /, *, draws: int = ..., confidence: float = ...) -> PlanAudit: ...
+def audit(subject: Plan, /, *, draws: int = ..., confidence: float = ..., told: Told = ...) -> PlanAudit: ...
 
 
 @overload
@@ -49,6 +49,7 @@ def audit(
     possible: Possible | None = None,
     draws: int = 20_000,
     confidence: float = 1 - 1e-6,
+    told: Told = lambda *_: None,
 ) -> PlanAudit | RandomiserAudit:
     """Audit a plan, or any function that claims to be a randomiser.
 
@@ -56,6 +57,8 @@ def audit(
     function is called `draws` times for each of the inputs; its outputs are numbers, or anything hashable. It fails if
     an attack proves that it leaks more than `epsilon`, or if `possible(output, input)`, where it is given, finds an
     output of one input that another can never produce. A correct subject fails with probability 1 - confidence at most.
+
+    `told(done, total, what)` is called while a plan is audited.
     """
     if type(draws) is not int or draws < MIN_DRAWS:
         raise AuditError(f"draws must be a whole number, {MIN_DRAWS} or more")
@@ -64,7 +67,7 @@ def audit(
     if isinstance(subject, Plan):
         if inputs is not None or epsilon is not None or possible is not None:
             raise AuditError("a plan brings its own inputs and its own epsilon")
-        return audit_plan(subject, draws, confidence)
+        return audit_plan(subject, draws, confidence, told)
     if not callable(subject) or inputs is None:
         raise AuditError("audit a plan, or a function together with a list of inputs")
     return audit_randomiser(subject, inputs, epsilon, draws, confidence, possible)

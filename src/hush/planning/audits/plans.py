@@ -7,12 +7,13 @@ correct plan fails an audit with probability 1 - confidence at most.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from typing import Any, NamedTuple
 
-from hush.core.channels import Channel, Output
+from hush.core.channels import Channel, Geometry, Output
 from hush.core.exact import exp_bounds, log_above
 from hush.core.plan import Plan, Question
 from hush.core.schema import MISSING, Attribute, Choices, Input, Numeric, Schema
@@ -26,6 +27,7 @@ from hush.planning.audits import words
 from hush.planning.audits.attacks import Attack, Sample, attacks
 from hush.planning.audits.features import Feature
 from hush.planning.audits.fits import Fit, by_chi_square, by_targets
+from hush.planning.audits.marks import Marks
 from hush.planning.audits.proofs import CELLS, Law, Proof, prove
 from hush.server.manipulations import Manipulation, levers
 
@@ -116,18 +118,27 @@ class PlanAudit:
         return "\n".join(self.lines())
 
 
-def audit_plan(plan: Plan, draws: int, confidence: float) -> PlanAudit:
-    """Audit a plan."""
+Told = Callable[[int, int | None, str], None]
+"""What is told of an audit while it runs: how many parts are done, how many there are, and what is looked at."""
+
+
+def audit_plan(plan: Plan, draws: int, confidence: float, told: Told = lambda *_: None) -> PlanAudit:
+    """Audit a plan. Questions with the same channel and the same inputs, such as those of one text, share an audit."""
     probes = [_probes(attributes) for attributes in plan.attributes]
     # One attack on whole reports in each direction, and one for every ordered pair of inputs of a question.
     attacked = 2 + sum(len(names) * (len(names) - 1) for names in probes)
     compared = sum(map(len, probes))
     miss = (1 - confidence) / 2
     rows = levers(plan)
-    questions = [
-        _audit_question(question, plan.schema, inputs, rows, draws, miss / compared, miss / attacked)
-        for question, inputs in zip(plan.questions, probes, strict=True)
-    ]
+    known: dict[object, _Sampled] = {}
+    questions: list[QuestionAudit] = []
+    for question, inputs in zip(plan.questions, probes, strict=True):
+        told(len(questions), len(probes) + 1, question.words)
+        key = question.channel, repr(inputs)
+        if key not in known:
+            known[key] = _sampled(question.channel, inputs, draws, miss / compared, miss / attacked)
+        questions.append(_audit_question(question, plan.schema, known[key], rows))
+    told(len(questions), len(probes) + 1, "whole reports")
     return PlanAudit(plan, draws, confidence, tuple(questions), _attack_reports(plan, draws, miss / attacked))
 
 
@@ -143,23 +154,33 @@ def _attack_reports(plan: Plan, draws: int, miss: float) -> tuple[Attack, ...]:
     return attacks(reports, miss)
 
 
-def _audit_question(
-    question: Question,
-    schema: Schema,
-    inputs: dict[str, Sequence[Input]],
-    rows: Sequence[Manipulation],
-    draws: int,
-    fit_miss: float,
-    attack_miss: float,
-) -> QuestionAudit:
-    channel = question.channel
+class _Sampled(NamedTuple):
+    """What was found of a channel: its proof, its sampler, and the attacks."""
+
+    proof: Proof
+    fits: tuple[Fit, ...]
+    attacks: tuple[Attack, ...]
+
+
+def _sampled(
+    channel: Channel, inputs: dict[str, Sequence[Input]], draws: int, fit_miss: float, attack_miss: float
+) -> _Sampled:
+    """Prove a channel's ratio, run its sampler, and attack it."""
     coins = SystemCoins()
     listed = channel.alphabet.outputs <= max(CELLS, channel.alphabet.size)
+    marks: Marks | None = None
+    if isinstance(channel, Geometry) and channel.alphabet.outputs > CELLS:  # too many points to list
+        marks = Marks(channel, [_category(values) for values in inputs.values()])
 
     samples, laws, fits = [], {}, []
     for name, values in inputs.items():
-        if listed:
-            again = partial(_answers, channel, values, coins, draws)
+        again = partial(_answers, channel, values, coins, draws)
+        if marks is not None:
+            category = _category(values)
+            laws[name] = marks.law(category)
+            sample = Sample(name, values, again())
+            fits.append(_by_marks(name, marks, sample.outputs, again, laws[name], fit_miss))
+        elif listed:
             laws[name] = _law(channel, values)
             sample = Sample(name, values, again())
             fits.append(by_chi_square(name, sample.outputs, again, laws[name], fit_miss))
@@ -170,15 +191,43 @@ def _audit_question(
         samples.append(sample)
 
     def likelihood(a: Sample, b: Sample) -> list[Feature]:
+        if marks is not None:
+            return [marks.feature(_category(a.input), _category(b.input))]
         return [_likelihood(laws[a.name], laws[b.name])] if listed else []
 
+    return _Sampled(prove(channel, list(laws.values())), tuple(fits), attacks(samples, attack_miss, likelihood))
+
+
+def _category(values: Any) -> int:
+    (category,) = values
+    assert isinstance(category, int)
+    return category
+
+
+def _by_marks(
+    name: str,
+    marks: Marks,
+    outputs: Sequence[Output],
+    again: Callable[[], Sequence[Output]],
+    law: Law,
+    miss: float,
+) -> Fit:
+    """Compare a sampler with the law of its marks, and for other categories: the worse of both."""
+    try:
+        for output in outputs:
+            marks.channel.alphabet.check(output)
+        first = by_chi_square(name, marks.seen(outputs), lambda: marks.seen(again()), law, miss / 2)
+        return min(first, marks.fit(name, outputs, miss / 2), key=lambda fit: (fit.passed, fit.p_value))
+    except ReportError:
+        return Fit(name, "targets", 0.0, False)
+
+
+def _audit_question(question: Question, schema: Schema, found: _Sampled, rows: Sequence[Manipulation]) -> QuestionAudit:
     return QuestionAudit(
         question.attributes,
         words.quoted(question.attributes) if question.plain else question.told(schema),
-        channel.kind,
-        prove(channel, list(laws.values())),
-        tuple(fits),
-        attacks(samples, attack_miss, likelihood),
+        question.channel.kind,
+        *found,
         tuple(row for row in rows if not {Value(row.attribute), _member(row)}.isdisjoint(question.views)),
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hush.core.channels import Cells, Rows, Subset, Unary
 from hush.core.looking import View
@@ -77,12 +78,15 @@ class Margin:
 
     def masses(self, full: bool = False) -> list[float]:
         """The shares that variances use, from all parts together."""
-        size = len(self.labels)
-        found = [part.masses(size, full) for part in self.parts]
-        return [
-            math.fsum(part.weight * masses[i] for part, masses in zip(self.parts, found, strict=True))
-            for i in range(size)
-        ]
+        return self._masses[full]
+
+    @cached_property
+    def _masses(self) -> tuple[list[float], list[float]]:
+        found = []
+        for full in (False, True):
+            parts = [(part.weight, part.masses(len(self.labels), full)) for part in self.parts]
+            found.append([math.fsum(weight * one[i] for weight, one in parts) for i in range(len(self.labels))])
+        return found[0], found[1]
 
     def own(self, question: int) -> float:
         """Return the weight of one question."""
