@@ -18,6 +18,7 @@ import pytest
 import hush
 from hush.collector import formats
 from hush.collector.settings import RelayNamed, Settings
+from hush.collector.stores.preview import PreviewStore
 from hush.core.sealing import SealedBatch, batch_id
 from hush.device.gradient import gradient, held_out
 from hush.device.pilot import pilot
@@ -149,6 +150,10 @@ class At:
         return self._served("tickets", anybody(tickets=True, ticket_key=b"k" * 32))
 
     @cached_property
+    def preview(self) -> Served:
+        return self._served("preview", anybody(preview=True), plans=[FEW, CLOSED], kind=PreviewStore)
+
+    @cached_property
     def sealed(self) -> Served:
         relay = RelayNamed("https://relay.example.net", 1e-6, own=40)
         return self._served("sealed", anybody(sealed_key=SECRET, sealed_only=True, relay=relay), plans=[FEW, CLOSED])
@@ -225,6 +230,9 @@ simple("GET /plans/PLAN", "304", P, if_none_match=f'"{PLAN.id}"')
 simple("GET /plans/PLAN", "404 not-found", f"/plans/{NOWHERE}")
 asks("POST /plans/PLAN/reports with a body and its content type", "202")(lambda at: at.post(f"{P}/reports", REPORT))
 asks("POST /plans/PLAN/reports", "404 not-found")(lambda at: at.post(f"/plans/{NOWHERE}/reports", REPORT))
+asks("POST /plans/PLAN/reports", "403 preview")(
+    lambda at: at.preview.post(FEW, report_of(FEW).encode(), formats.REPORT)
+)
 asks("POST /plans/PLAN/reports", "409 plan-closed")(
     lambda at: at.post(f"/plans/{CLOSED.id}/reports", hush.randomise(CLOSED, {"x": 0.5, "c": "a"}).encode())
 )

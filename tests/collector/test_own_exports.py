@@ -76,8 +76,8 @@ def test_an_export_says_how_many_reports_are_own_ones(store: Store, tmp_path: Pa
     store.commit([mixed(), *places.singles(places.reports(5)), places.columns_batch(30)])
     store.commit([mixed(own=3), places.arrow_batch(10)])
     whole = store.tally(plan())
-    assert (whole.reports, whole.own) == (2 * PEOPLE + 5 + 30 + 10, OWN + 3)
-    assert segments.export(store, plan(), tmp_path, tmp_path / "out") == (whole.reports + whole.own, whole.own)
+    assert (whole.people, whole.own) == (2 * PEOPLE + 5 + 30 + 10, OWN + 3)
+    assert segments.export(store, plan(), tmp_path, tmp_path / "out") == (whole.reports, whole.own)
     for counted in counts(plan(), tmp_path / "out"):
         assert same(counted, whole)
     compacted = segments.compact(store, plan(), tmp_path / "segments")
@@ -144,7 +144,7 @@ def test_every_kind_of_report(name: str, tmp_path: Path) -> None:
         store.add_plan(of)
         store.commit([opened(of, [hush.randomise(of, record) for _ in range(50)], 30)])
         whole = store.tally(of)
-        assert (whole.reports, whole.own) == (50, 30)
+        assert (whole.people, whole.own) == (50, 30)
         segments.export(store, of, tmp_path, tmp_path / "out")
         segments.compact(store, of, tmp_path / "segments")
         segments.export(store, of, tmp_path / "segments", tmp_path / "again")
@@ -165,7 +165,7 @@ def test_merged_exports(tmp_path: Path) -> None:
             segments.export(other, plan(), tmp_path, tmp_path / "out" / name)
             total += other.tally(plan())
     folders = [str(tmp_path / "out" / name) for name in ("north", "south", "west")]
-    assert (total.reports, total.own) == (3 * PEOPLE, 13)
+    assert (total.people, total.own) == (3 * PEOPLE, 13)
     assert same(tally_files(plan(), folders), total)
     assert same(duckdb.tally(plan(), folders), total)
     joined = pa.concat_tables([pq.read_table(folder) for folder in folders])
@@ -191,7 +191,7 @@ def test_with_reports_of_people_who_were_randomised(tmp_path: Path) -> None:
     for name in ("a.parquet", "b.arrow", "c.arrows"):
         randomise_file(plan(), tmp_path / "people.csv", tmp_path / name)
         alone = tally_files(plan(), tmp_path / name)
-        assert (alone.reports, alone.own) == (20, 0)
+        assert (alone.people, alone.own) == (20, 0)
         assert same(tally_files(plan(), [tmp_path / name, tmp_path / "out"]), whole + alone)
 
 
@@ -239,7 +239,7 @@ def test_periods_and_copies(tmp_path: Path) -> None:
         shown = store.reveal(plan(), 0, 0, Period(0, 7))
         for week, own in enumerate((9, 0, 4)):
             store.commit([mixed(own=own)])
-            shown = store.reveal(plan(), shown.reports, 1, Period(7 * week, 7))
+            shown = store.reveal(plan(), shown.people, 1, Period(7 * week, 7))
         assert [tally.own for _, tally in store.periods(plan())] == [9, 0, 4]
         whole = store.tally(plan())
         copied(tmp_path / "hush.db", tmp_path / "copy.db")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hush.cli import completing, listening
-from hush.cli.numbers import Count
+from hush.cli.numbers import NUMBER, Count
 from hush.cli.program import program
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     "--rate",
     default=10.0,
     show_default=True,
+    type=NUMBER,
     metavar="N",
     help="Reports per second from one address (0: no limit). Behind a proxy, --forwarded says whose address counts.",
 )
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     "--most",
     default=10_000_000,
     show_default=True,
-    type=click.IntRange(1, 10**12),
+    type=Count(1, 10**12),
     metavar="N",
     help="Take this many reports of a plan in all. Each leaves about 25 bytes in the file, until the plan is closed.",
 )

@@ -106,12 +106,17 @@ def init(
 
 def _planned(fields: Schema, epsilon: float | None, title: str, wishes: Wishes, *, asking: bool) -> tuple[Plan, Wishes]:
     """Design the plan. On a terminal, ask what is left open, and once more what makes no plan."""
-    from hush.core.design import design
+    from hush.planning.designs import made as designed
     from hush.planning.strength import rule
 
     def made(epsilon: float, wishes: Wishes) -> Plan:
+        if wishes.found is not None:
+            raise Refused("--margin: name what it is a margin of, as in --margin age=0.5")
         with wish_options.designing():
-            return design(fields, epsilon, title=title, **wishes.read(fields))
+            plan, notes = designed(fields, epsilon, {}, {"title": title, **wishes.read(fields)})
+        for note in notes:
+            click.echo(note, err=True)
+        return plan
 
     if asking and len(fields) > 1 and not (wishes.relation or wishes.range_):
         wishes = _again(lambda: _wished(fields, wishes, made))

@@ -11,7 +11,7 @@ import click
 
 from hush.cli import completing
 from hush.cli.groups import grouped
-from hush.cli.numbers import NUMBER, refusal
+from hush.cli.numbers import NUMBER, WHOLE, refusal
 from hush.cli.program import Refused, listed, number
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ options = grouped(
     ),
     click.option(
         "--people",
-        type=int,
+        type=WHOLE,
         metavar="N",
         help="How many are expected: say what each question will be worth, and leave out relations that would be worth "
         "nothing.",
