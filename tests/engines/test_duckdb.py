@@ -123,7 +123,7 @@ def test_files_without_metadata_are_accepted_if_somebody_says_the_own_reports(tm
     plan = PLANS["grr"]
     file = written(plan, tmp_path, None)
     assert tally(plan, file, own=0).reports == PEOPLE
-    assert (tally(plan, file, own=9).reports, tally(plan, file, own=9).own) == (PEOPLE - 9, 9)
+    assert (tally(plan, file, own=9).people, tally(plan, file, own=9).own) == (PEOPLE - 9, 9)
     with pytest.raises(
         ReportError, match=r"'some\.parquet': these reports do not say how many of them are a relay's own"
     ):

@@ -266,7 +266,7 @@ def test_a_table_says_what_was_clipped() -> None:
     assert clipping(replace(clip, floor=-2_000.0)) == "x clipped to -2,000..12,345.7"
     assert clipping(replace(clip, floor=-0.5)) == "x clipped to -0.5..12,345.7"
     text = str(Estimates([clip, replace(ROW, tail=2.5), ROW, replace(ROW, category="a")], level=0.95))
-    assert "mean of min(x, 12,345.7): at most 1.2 % of the people lie beyond." in text
+    assert "mean of min(x, 12,345.7): at most 1.3 % of the people lie beyond." in text
     assert "x, mean without a clip: if the share of people above x falls like x^-2.5 or faster." in text
     for what in (
         "mean of min(x, 12,345.7)",

@@ -8,7 +8,7 @@ import { choose } from "./controls.js";
 import type { ChangeRow, Changes, PlanEntry, Statement } from "./documents.js";
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { column, say, whole } from "./text.js";
+import { column, lacking, say, whole } from "./text.js";
 
 const MOST_BARS = 32;
 const NOBODY = ""; // no other plan is chosen
@@ -177,9 +177,10 @@ function cells(row: ChangeRow): { show: string; raw: string | number | null }[] 
   const write = column((factor * (row.high - row.low)) / 2, 2);
   const unit = factor === 100 ? " %" : "";
   const dates = row.category === null ? datedAs(row.attribute) : undefined;
+  const none = lacking(row.needed);
   const cell = (value: number | null, difference = true): { show: string; raw: number | string | null } => {
     if (dates !== undefined && value !== null) return difference ? { show: length(dates, value), raw: value } : text(iso(dates, value));
-    return { show: value === null ? "unknown" : write(factor * value) + unit, raw: value };
+    return { show: value === null ? none : write(factor * value) + unit, raw: value };
   };
   return [
     { show: `${row.attribute}: ${what(row)}`, raw: `${row.attribute}: ${what(row)}` },

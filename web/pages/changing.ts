@@ -7,7 +7,7 @@ import { choose } from "./controls.js";
 import type { Attribute, ChangeRow, EstimateRow, Period, Periods, Statement } from "./documents.js";
 import { html } from "./elements.js";
 import { MISSING, rounded, sorted, spoken } from "./headlines.js";
-import { column, percents, say, whole } from "./text.js";
+import { column, lacking, percents, say, whole } from "./text.js";
 
 const MOST_BLOCKS = 12; // attributes with a chart; all are in the collector's CSV
 const MOST_SAID = 2; // categories on one card
@@ -19,7 +19,7 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", t
 
 /** A change in words, rounded outwards: up by 1 to 4 points. */
 export function moved(row: ChangeRow): string {
-  if (row.told === null) return UNCHANGED;
+  if (row.told === null) return row.needed === null ? UNCHANGED : lacking(row.needed);
   const factor = row.category === null ? 1 : 100;
   const ends = row.told === "up" ? [row.low, row.high] : [-row.high, -row.low];
   const dates = row.category === null ? datedAs(row.attribute) : undefined;
@@ -110,9 +110,9 @@ class Line {
     const write = share ? percents(Math.min(...halves), 2) : column(Math.min(...halves), 2);
     const rows: Cell[][] = points.map(({ period, row, change }) => [
       { show: days(period), raw: period.last },
-      ...[row?.point, row?.low, row?.high].map((value): Cell => {
+      ...[row?.point, row?.low, row?.high].map((value, place): Cell => {
         const dates = share ? undefined : datedAs(this.attribute.name);
-        return dates === undefined || value == null ? numeric(value ?? null, write) : text(iso(dates, value));
+        return dates === undefined || value == null ? numeric(value ?? null, write, lacking(place === 0 ? row?.needed : null)) : text(iso(dates, value));
       }),
       text(change === undefined ? "" : moved(change)),
       numeric(period.reports, whole),

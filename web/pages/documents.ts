@@ -57,6 +57,7 @@ export interface EstimateRow {
   floor: number | null;
   ceiling: number | null;
   beyond: number | null;
+  needed: number | null;
 }
 
 export interface Estimates {
@@ -75,6 +76,7 @@ export interface ChangeRow {
   low: number;
   high: number;
   told: "up" | "down" | null;
+  needed: number | null;
 }
 
 export interface Period {
@@ -197,6 +199,7 @@ export interface RelatedRow {
   low: number | null;
   high: number | null;
   answers: number;
+  needed: number | null;
 }
 
 export interface Related {
@@ -210,8 +213,8 @@ export interface Range {
   reports: number;
   level: number;
   answers: number;
-  quantiles: { share: number; point: number | null; low: number; high: number }[];
-  below: { cut: number; point: number | null; stderr: number | null; low: number; high: number }[];
+  quantiles: { share: number; point: number | null; low: number; high: number; needed: number | null }[];
+  below: { cut: number; point: number | null; stderr: number | null; low: number; high: number; needed: number | null }[];
   why: string | null;
 }
 

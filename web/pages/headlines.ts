@@ -3,7 +3,7 @@
 import { datedAs, spoken as date } from "./calendar.js";
 import type { Attribute, EstimateRow } from "./documents.js";
 import { html } from "./elements.js";
-import { say, whole } from "./text.js";
+import { lacking, say, whole } from "./text.js";
 
 export const MISSING = "(missing)"; // as in src/hush/core/naming.py
 export const CHOICES = "choices"; // the kind of an attribute with several answers
@@ -90,6 +90,12 @@ function named(category: string | number | null): string {
   return YES.has(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
+/** A sentence about a row that has no number, as too few people answered. */
+export function tooFew({ needed }: Pick<EstimateRow, "needed">): string {
+  const words = lacking(needed);
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
 /** The card of one attribute. It leads to the part of the page that has everything about it. */
 export class Headline {
   readonly root: HTMLElement;
@@ -118,7 +124,10 @@ export class Headline {
 
   update(rows: readonly EstimateRow[], reports: number): void {
     const known = rows.filter((row) => row.point !== null);
-    this.show(known.length > 0 ? lines(known, this.attribute.holds) : [html("p", { class: "quiet" }, rows.length === 0 && reports > 0 ? ELSEWHERE : NONE)]);
+    const few = rows.find((row) => row.needed !== null && row.category === null) ?? rows.find((row) => row.needed !== null);
+    const said = known.length > 0 ? lines(known, this.attribute.holds) : [];
+    if (few !== undefined && (few.category === null || said.length === 0)) said.unshift(html("p", { class: "quiet" }, tooFew(few)));
+    this.show(said.length > 0 ? said : [html("p", { class: "quiet" }, rows.length === 0 && reports > 0 ? ELSEWHERE : NONE)]);
   }
 
   /** Say this. */

@@ -8,7 +8,7 @@ import { choose } from "./controls.js";
 import type { Range, Related, RelatedRow, Relation } from "./documents.js";
 import { button, html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { column, counted, percent, say, whole, type Write } from "./text.js";
+import { column, counted, lacking, percent, say, whole, type Write } from "./text.js";
 
 const MOST_RELATIONS = 12; // at once, unless the reader wants more
 /** How many columns of a heat map are wide enough for texts. */
@@ -220,9 +220,9 @@ class Shown {
       .map(({ share, point, low, high }) => ({ kind: "quantile", value: point, share, start: low, end: high }));
     this.block.update({
       columns: [{ name: "share below", text: true }, { name: "value" }, { name: "from" }, { name: "to" }],
-      rows: quantiles.map(({ share, point, low, high }): Cell[] => [
+      rows: quantiles.map(({ share, point, low, high, needed }): Cell[] => [
         { show: percent(share), raw: share },
-        worded(point),
+        point === null ? numeric(null, write, lacking(needed)) : worded(point),
         worded(low),
         worded(high),
       ]),
@@ -294,22 +294,22 @@ function decimals(rows: readonly RelatedRow[], factor: number): Write {
 }
 
 /** The same in words, such as dates. */
-function said({ point, low, high }: RelatedRow, write: Write): Cell[] {
-  return [point, low, high].map((value) => text(value === null ? "unknown" : write(value)));
+function said({ point, low, high, needed }: RelatedRow, write: Write): Cell[] {
+  return [point, low, high].map((value) => text(value === null ? lacking(needed) : write(value)));
 }
 
-function bounds({ point, low, high }: RelatedRow, factor: number, write: Write, unit: string): Cell[] {
-  return [point, low, high].map((value) => numeric(value, (known) => write(factor * known) + unit));
+function bounds({ point, low, high, needed }: RelatedRow, factor: number, write: Write, unit: string): Cell[] {
+  return [point, low, high].map((value) => numeric(value, (known) => write(factor * known) + unit, lacking(needed)));
 }
 
 /** A cell of the heat map. */
-function cell({ category, group, point, low, high }: RelatedRow, texts: boolean, write: Write): Values[number] {
+function cell({ category, group, point, low, high, needed }: RelatedRow, texts: boolean, write: Write): Values[number] {
   const known = point !== null && low !== null && high !== null;
   return {
     row: String(category),
     column: String(group),
     point,
     share: texts && known ? write(100 * point) : "",
-    margin: !texts ? "" : known ? `±${write(50 * (high - low))}` : "unknown",
+    margin: !texts ? "" : known ? `±${write(50 * (high - low))}` : lacking(needed),
   };
 }

@@ -8,7 +8,7 @@ import { choose } from "./controls.js";
 import type { Attribute, Distribution, EstimateRow, Estimates } from "./documents.js";
 import { html } from "./elements.js";
 import { Fresh } from "./fresh.js";
-import { CHOICES, ELSEWHERE, floor, NONE, sorted, told, UNTOLD } from "./headlines.js";
+import { CHOICES, ELSEWHERE, floor, NONE, sorted, told, tooFew, UNTOLD } from "./headlines.js";
 import { atMost, column, counted, largest, number, percent, percents, whole } from "./text.js";
 
 const FEW = 12; // categories that need no search
@@ -34,6 +34,7 @@ export class Section {
   private elsewhere = false;
   private wanted = "";
   private natural = false;
+  private few: EstimateRow | undefined;
   private latest: { shares: readonly EstimateRow[]; level: number } | undefined;
   private looked: { wanted: string; shares: readonly EstimateRow[] } | undefined;
   private waiting: ReturnType<typeof setTimeout> | undefined;
@@ -167,7 +168,8 @@ export class Section {
     }
     const mean = known.find((row) => row.category === null);
     if (this.mean !== undefined) {
-      if (mean === undefined) this.mean.empty(NONE);
+      const few = rows.find(({ category, needed }) => category === null && needed !== null);
+      if (mean === undefined) this.mean.empty(few === undefined ? NONE : tooFew(few));
       else {
         const { floor, ceiling, beyond } = mean;
         const [start, end] = beyond === null ? [this.attribute.low, this.attribute.high] : [floor, ceiling];
@@ -181,6 +183,7 @@ export class Section {
         });
       }
     }
+    this.few = rows.find(({ category, needed }) => category !== null && needed !== null);
     this.latest = { shares: known.filter((row) => row.category !== null), level };
     this.fillShares();
     this.fresh?.update(reports);
@@ -198,7 +201,7 @@ export class Section {
     const among = asked ? sorted(this.looked?.shares ?? []) : shares;
     const found = among.filter(({ category }) => String(category).toLowerCase().includes(this.wanted) || asked);
     if (found.length === 0) {
-      this.shares.empty(shares.length === 0 ? NONE : "No category has this name.");
+      this.shares.empty(shares.length === 0 ? (this.few === undefined ? NONE : tooFew(this.few)) : "No category has this name.");
       return;
     }
     const drawn = found.slice(0, MOST_BARS);

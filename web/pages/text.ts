@@ -7,6 +7,11 @@ export function whole(value: number): string {
   return WHOLE.format(value);
 }
 
+/** Why there is no number: too few people answered to say anything, or it is not known. */
+export function lacking(needed: number | null | undefined): string {
+  return needed == null ? "unknown" : `too few answers: about ${whole(needed)} are needed`;
+}
+
 /** A number with its noun: 1 report, 2 reports. */
 export function counted(value: number, noun: string): string {
   return `${whole(value)} ${noun}${value === 1 ? "" : "s"}`;
