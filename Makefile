@@ -27,7 +27,7 @@ GO := cd clients/go && GOFLAGS= GOWORK=off GOPROXY=off GOTOOLCHAIN=local
 # Tests for arm64, where compilers fuse what must not be fused. An arm64 machine has run them already.
 QEMU := $(firstword $(shell command -v qemu-aarch64-static qemu-aarch64))
 
-.PHONY: help theory learning demo test test-slow test-all coverage lowest lowest-tests check bench limit docs vectors stopwatch mutants spark flower web go go-tests notices screenshots reproduce dist versions clean
+.PHONY: plans help theory learning demo test test-slow test-all coverage lowest lowest-tests check bench limit docs vectors stopwatch mutants spark flower web go go-tests notices screenshots reproduce dist versions clean
 
 help:  ## Show these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -150,6 +150,9 @@ stopwatch: $(READY)  ## Measure what times of reports give away, on the worst pl
 
 vectors: $(READY)  ## Write spec/vectors anew
 	$(BIN)/python -m spec.generate
+
+plans: $(READY)  ## Try N=5000 made-up plans on every surface; run it again to go on (what it finds: .plans.jsonl)
+	$(BIN)/python -m tests.everything.surfaces.search --plans $(or $(N),5000) --output .plans.jsonl
 
 theory: $(READY)  ## Recompute the paper's theory, with pictures
 	$(BIN)/python experiments/theory.py

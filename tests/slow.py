@@ -36,6 +36,12 @@ SLOW: dict[str, str] = {
     "release/test_deploy.py::test_the_steps_of_the_image": "installs hush and all that it needs",
     "release/test_deploy.py::test_the_collector_of": "starts PostgreSQL and a collector",
     # Long statistics
+    "everything/test_coverage.py::test_intervals": "collects from made-up crowds by the hundred",
+    "everything/test_hostile.py::test_many_liars": "asks everything of more tallies of liars",
+    "everything/surfaces/test_surfaces.py::test_one_plan_everywhere": "builds the client in Go, and draws pictures",
+    "everything/surfaces/test_surfaces.py::test_plans": "tries 200 plans on every surface",
+    "everything/surfaces/test_surfaces.py::test_every_command_is_tried": "runs every command",
+    "everything/surfaces/test_surfaces.py::test_a_command_that_fails": "runs every command",
     "batch/test_comparing.py::test_there_is_a_row": "compiles and runs every usual design",
     "statistical/": "simulates surveys by the thousand",
     "test_cube.py::test_the_sampler_has_the_law_exactly[shape6]": "follows the most paths of all shapes",

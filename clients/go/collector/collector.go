@@ -23,6 +23,7 @@ import (
 
 const (
 	largestPlan   = 64 << 20
+	largestList   = 1 << 28
 	largestAnswer = 64 << 10
 	onePatience   = 60 * time.Second // for one request
 	firstPause    = time.Second
@@ -72,7 +73,8 @@ func New(address, token string) (*Client, error) {
 	return &Client{strings.TrimRight(address, "/"), token, "", client, sleep}, nil
 }
 
-// Plan fetches a plan, and checks that its text has this id and that it is as private as it says.
+// Plan fetches a plan and the long lists that it names, and checks that its text has this id, that the lists are those of the
+// plan, and that it is as private as it says.
 func (c *Client) Plan(ctx context.Context, id string) (*hush.Plan, error) {
 	if hash, err := hex.DecodeString(id); err != nil || len(hash) != sha256.Size || hex.EncodeToString(hash) != id {
 		return nil, errors.New("a plan's id has 64 lower-case hexadecimal digits")
@@ -84,7 +86,28 @@ func (c *Client) Plan(ctx context.Context, id string) (*hush.Plan, error) {
 	if hash := sha256.Sum256(text); hex.EncodeToString(hash[:]) != id {
 		return nil, errors.New("the collector sent a text that does not have the plan's id")
 	}
-	return hush.ParsePlan(text)
+	return c.parsed(ctx, text)
+}
+
+// parsed reads a plan, and fetches the long lists that it names and that were not added.
+func (c *Client) parsed(ctx context.Context, text []byte) (*hush.Plan, error) {
+	for {
+		plan, err := hush.ParsePlan(text)
+		var missing *hush.MissingList
+		if !errors.As(err, &missing) {
+			return plan, err
+		}
+		list, err := c.ask(ctx, http.MethodGet, "/lists/"+missing.SHA256, "", nil, http.StatusOK, largestList)
+		if err != nil {
+			return nil, fmt.Errorf("fetching the list %s: %w", missing.Name, err)
+		}
+		if hash := sha256.Sum256(list); hex.EncodeToString(hash[:]) != missing.SHA256 {
+			return nil, fmt.Errorf("the collector sent another list than %s, which the plan names", missing.Name)
+		}
+		if _, err := hush.AddList(list); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Send sends a report, again and again until the collector has answered or the context ends. All attempts have the same

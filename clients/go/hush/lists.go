@@ -16,6 +16,13 @@ const (
 	longestList = 1 << 28
 )
 
+// A MissingList is the error of a plan with a long list that was not added: its text has this SHA-256, in hexadecimal.
+type MissingList struct{ Name, SHA256 string }
+
+func (m *MissingList) Error() string {
+	return fmt.Sprintf("the list %s is not here: add it with AddList first", m.Name)
+}
+
 // lists are the long lists that were added, by their hash.
 var lists sync.Map
 
@@ -56,7 +63,7 @@ func readList(value any) ([][32]byte, error) {
 	}
 	found, ok := lists.Load(hash)
 	if !ok {
-		return nil, fmt.Errorf("the list %s is not here: add it with AddList first", name)
+		return nil, &MissingList{name, text}
 	}
 	keys := found.([][32]byte)
 	if len(keys) != count {

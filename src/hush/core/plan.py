@@ -232,7 +232,10 @@ class Plan:
         """
         channel = self.channel(attribute)
         if len(self.questions[self.question(attribute)].views) > 1:
-            raise PlanError(f"attribute {attribute!r}: is reported together with others; use its channel's law")
+            raise PlanError(
+                f"attribute {attribute!r}: is reported together with others, so that what is reported has no law for "
+                "one value alone (Plan.channel has that of all values)"
+            )
         law: dict[Output, Fraction] = {}
         for state, weight in channel.rounding([self.schema[attribute].encode(value)]).items():
             for output, probability in channel.law(state).items():

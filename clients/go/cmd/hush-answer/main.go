@@ -34,6 +34,11 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	key := flags.String("key", "", "with -relay: the public key of the collector, 64 hexadecimal digits")
 	id := flags.String("plan", "", "id of the plan, 64 hexadecimal digits; or a file with the plan: then the answer is kept without a network")
 	path := flags.String("ledger", "", "file that keeps the reports of this person")
+	var lists []string
+	flags.Func("list", "a file with a long list that the plan names (repeatable); of a collector's plan they are fetched", func(name string) error {
+		lists = append(lists, name)
+		return nil
+	})
 	most := flags.String("cap", "16", "the most epsilon that all plans of the ledger may cost together")
 	secret := flags.String("token-file", "", "file with a token, if the collector wants one")
 	patience := flags.Duration("timeout", 5*time.Minute, "how long to try")
@@ -48,7 +53,7 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *patience)
 	defer cancel()
-	receipt, err := answer(ctx, &options{*address, *relay, *key, *secret, *path, *most, *id, flags.Arg(0)}, stdin)
+	receipt, err := answer(ctx, &options{*address, *relay, *key, *secret, *path, *most, *id, flags.Arg(0), lists}, stdin)
 	if err != nil {
 		fmt.Fprintln(stderr, "hush-answer:", err)
 		return 1
@@ -63,6 +68,7 @@ func run(arguments []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 type options struct {
 	address, relay, key, secret, path, most, plan, record string
+	lists                                                 []string
 }
 
 // A way is how a report leaves: to a collector, or through a relay.
@@ -90,6 +96,15 @@ func answer(ctx context.Context, given *options, stdin io.Reader) (receipt colle
 	server, err := open(given)
 	if err != nil {
 		return receipt, err
+	}
+	for _, name := range given.lists {
+		list, err := os.ReadFile(name)
+		if err != nil {
+			return receipt, err
+		}
+		if _, err := hush.AddList(list); err != nil {
+			return receipt, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	ledger, err := collector.OpenLedger(given.path, given.most)
 	if err != nil {

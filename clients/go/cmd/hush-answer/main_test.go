@@ -148,3 +148,110 @@ func TestRunWithoutANetwork(t *testing.T) {
 		}
 	}
 }
+
+// A plan that names a long list: the program fetches it from the collector, or is given it; another list is refused.
+func TestLongLists(t *testing.T) {
+	read := func(name string, found any) {
+		t.Helper()
+		data, err := os.ReadFile("../../../../spec/vectors/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var file struct{ Plan, ID string }
+	read("channel-listed.json", &file)
+	var known struct {
+		Good []struct {
+			List struct{ Name, Sha256 string }
+			Text string
+		}
+	}
+	read("lists.json", &known)
+	texts := map[string][]byte{}
+	for _, one := range known.Good {
+		text, err := hex.DecodeString(one.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[one.List.Sha256] = text
+	}
+	var named struct {
+		Schema []struct {
+			Name   string
+			Values any
+		}
+	}
+	if err := json.Unmarshal([]byte(file.Plan), &named); err != nil {
+		t.Fatal(err)
+	}
+	record, folder, asked := map[string]any{}, t.TempDir(), 0
+	paths := []string{}
+	for _, attribute := range named.Schema {
+		list, ok := attribute.Values.(map[string]any)
+		if !ok {
+			record[attribute.Name] = attribute.Values.([]any)[0]
+			continue
+		}
+		text := texts[list["sha256"].(string)]
+		record[attribute.Name] = strings.SplitN(string(text), "\n", 2)[0]
+		paths = append(paths, filepath.Join(folder, list["name"].(string)))
+		if err := os.WriteFile(paths[len(paths)-1], text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/lists/"):
+			asked++
+			if w.WriteHeader(200); other {
+				io.WriteString(w, "another\n")
+				return
+			}
+			w.Write(texts[strings.TrimPrefix(r.URL.Path, "/lists/")])
+		case r.Method == http.MethodGet:
+			io.WriteString(w, file.Plan)
+		default:
+			body, _ := io.ReadAll(r.Body)
+			parsed, _ := hush.ParsePlan([]byte(file.Plan))
+			report, _ := parsed.DecodeReport(body)
+			w.WriteHeader(202)
+			json.NewEncoder(w).Encode(map[string]any{"id": report.ID(), "new": true})
+		}
+	}))
+	defer server.Close()
+	plan := filepath.Join(folder, "plan.json")
+	if err := os.WriteFile(plan, []byte(file.Plan), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	given, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(ledger string, arguments ...string) (int, string) {
+		var out bytes.Buffer
+		all := append([]string{"-collector", server.URL, "-ledger", filepath.Join(folder, ledger), "-timeout", "5s"}, arguments...)
+		return run(append(all, "-"), bytes.NewReader(given), &out, &out), out.String()
+	}
+	if status, out := call("a", "-plan", plan); status != 1 || !strings.Contains(out, "is not here") {
+		t.Error(status, out)
+	}
+	other = true
+	if status, out := call("a", "-plan", file.ID); status != 1 || !strings.Contains(out, "another list") {
+		t.Error(status, out)
+	}
+	other = false
+	if status, out := call("a", "-plan", file.ID); status != 0 || asked != 1+len(paths) {
+		t.Error(status, out, asked)
+	}
+	arguments := []string{"-plan", plan}
+	for _, path := range paths {
+		arguments = append(arguments, "-list", path)
+	}
+	if status, out := call("b", arguments...); status != 0 || asked != 1+len(paths) {
+		t.Error(status, out, asked)
+	}
+}
