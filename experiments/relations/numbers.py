@@ -127,7 +127,7 @@ def nonnegative(tree: Tree) -> Array:
     """Return the shares below all cuts by the best fit of nonnegative bands to all questions (biased)."""
     from scipy.optimize import nnls
 
-    bands = len(tree.cuts) + 1
+    bands = len(tree.known) + 1
     matrix, wanted = [np.full((1, bands), 1e4)], [np.array([1e4])]  # all bands add up to 1
     for one, places in zip(tree.levels, tree.places, strict=True):
         edges = [0, *(place + 1 for place in places), bands]

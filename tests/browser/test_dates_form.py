@@ -33,6 +33,7 @@ SHOWN = hush.design(
     title="Dates shown",
     ranges={"birthday": 16},
     relations=[("birthday", "group", "means")],
+    singles=0.5,
 )
 
 

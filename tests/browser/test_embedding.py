@@ -242,8 +242,8 @@ def test_a_site_may_give_the_frame_a_height(visit: Visit, tmp_path: Path) -> Non
         text = '<!doctype html><p>x<script src="URL/pages/embed.js" data-plan="PLAN" data-height="HEIGHT"></script>'
         for height, wanted in (("300px", 300), ("50vh", 410), ("no height", 640)):
             page = text.replace("URL", served.url).replace("PLAN", PLAN.id).replace("HEIGHT", height)
-            (site / "index.html").write_text(page, encoding="utf-8")
-            shown = visit.open(origin)
+            (site / f"{wanted}.html").write_text(page, encoding="utf-8")
+            shown = visit.open(f"{origin}/{wanted}.html")
             shown.frame_locator("iframe").get_by_test_id("form").wait_for()
             assert shown.evaluate("document.querySelector('iframe').offsetHeight") == wanted
 

@@ -22,7 +22,7 @@ from tests.collector.test_images import png
 
 NAMES = ("tea", "coffee", "milk")
 PLAN = hush.design(hush.Schema([hush.Boolean(name) for name in NAMES]), 1.0, k=1)
-ALL = hush.design(hush.Schema([hush.Boolean(name) for name in NAMES]), 3.0, k=3)
+ALL = hush.design(hush.Schema([hush.Boolean(name) for name in NAMES]), 2.0, k=3)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ SCHEMA = hush.Schema(
         hush.Categorical("way", ["foot", "bike", "car"]),
     ]
 )
-ALL = hush.design(SCHEMA, 4.0, title="Life in town", k=5)
+ALL = hush.design(SCHEMA, 2.0, title="Life in town", k=5)
 OTHERS = {
     accent: replace(ALL, title=f"Life in {accent}")
     for accent in ("#ffff00", "#000000", "#ffffff", "#777777", "#e8590c")

@@ -68,8 +68,8 @@ PLANS = {
         ranges=["y", "day"],
     ),
 }
-PEOPLE = {"nobody": 0, "one": 1, "a few": 25}
-SEED = 37  # of the few people: the means of no group by "day" are known, some of those by "x"
+PEOPLE = {"nobody": 0, "one": 1, "a few": 40}
+SEED = 23  # of the few people: the means of no group by "day" are known, some of those by "x"
 LANGUAGES = ("en", "de", "fr", "es", "zh")
 STRANGE = re.compile(
     r"NaN|Infinity|undefined|\[object|(?<![\d.,\w-])-0(?:[.,]0+)?(?![\d.,:-])|\d[.,]?\d*e[+-]?\d+|\{\w+\}"

@@ -127,7 +127,7 @@ def test_people_can_answer_through_a_relay(
     (held,) = store.plans()
     tally = store.tally(held.plan)
     store.close()
-    assert (tally.reports, tally.own) == (70, 90)
+    assert (tally.reports, tally.people, tally.own) == (160, 70, 90)
     assert held.plan.epsilon == 1.0
     assert "\n".join(table(hush.estimate(tally), truth(people(70, 2019)), 0.95)) in text
 
@@ -163,7 +163,8 @@ def test_without_a_terminal_it_ends_by_itself(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     assert "of 57 intervals contain the truth" in out
-    assert "Ctrl-C" not in out
+    assert "http://" not in out
+    assert "Ctrl-C ends it" not in out
     assert [line for line in err.splitlines() if line] == [
         "making people up ...",
         "compiling, which is kept for the next time ...",

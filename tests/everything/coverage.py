@@ -18,7 +18,7 @@ import random
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,7 @@ class Measured:
     """The scores of all targets of a case, and what failed in other ways."""
 
     scores: dict[Target, Score] = field(default_factory=lambda: defaultdict(Score))
+    readers: dict[Target, str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
 
@@ -105,13 +106,15 @@ def relayed(one: Case) -> Case:
     return one
 
 
-def measure(one: Case, runs: int, n: int, again: str = "", only: Iterable[Target] = ()) -> Measured:
-    """Return how the targets of a case fare in so many collections; `again` names another set of collections."""
+def measure(one: Case, runs: int, n: int, again: str = "", only: Container[str] | None = None) -> Measured:
+    """Return how the targets of a case fare in so many collections: all of them, or those of some readers.
+
+    `again` names another set of collections.
+    """
     plan, seed, own = one.design(), f"{one.seed}{again}", one.own * one.batches
     here, there = crowd(plan.schema, f"{one.seed}"), crowd(plan.schema, f"{one.seed} other")
     truths, others = Truths(plan.schema, here), Truths(plan.schema, there)
     rng = np.random.default_rng(random.Random(f"own reports {seed}").getrandbits(64))
-    wanted = {target.estimator for target in only}
     found = Measured()
     later = tallies(plan, there, n, max(1, runs // 4), f"{seed} later")
 
@@ -121,10 +124,9 @@ def measure(one: Case, runs: int, n: int, again: str = "", only: Iterable[Target
     for tally in map(behind, tallies(plan, here, n, runs, seed)):
         other = next(later, None)
         for name, reader in readers(plan):
-            if wanted and not any(estimator.startswith(name.split()[0]) for estimator in wanted):
-                continue
-            _read(name, reader(tally, truths), found)
-        if other is not None and (not wanted or any("change" in estimator for estimator in wanted)):
+            if only is None or name in only:
+                _read(name, reader(tally, truths), found)
+        if other is not None and (only is None or "change" in only):
             _read("change", changes(tally, behind(other), truths, others), found)
     return found
 
@@ -134,6 +136,7 @@ def _read(name: str, rows: Iterable[Said], found: Measured) -> None:
     try:
         for row in rows:
             found.scores[row.target].add(row)
+            found.readers[row.target] = name
     except EstimateError:
         found.scores[Target(f"refused: {name.split()[0]}", (name,))].refused += 1
     except Exception as error:  # noqa: BLE001  # whatever it is, it is a finding
@@ -155,8 +158,8 @@ def tried(seed: int, runs: int, most: int = MOST) -> dict[str, Any] | None:
         return None
     began, n = time.process_time(), min(one.people, most)
     found = measure(one, runs, n)
-    low = [target for target, score in found.scores.items() if score.coverage < AGAIN]
-    anew = measure(one, TIMES * runs, n, " again", low) if low else Measured()
+    low = {target: found.readers[target] for target, score in found.scores.items() if score.coverage < AGAIN}
+    anew = measure(one, TIMES * runs, n, " again", set(low.values())) if low else Measured()
     rows = []
     for target, score in found.scores.items():
         if score.runs:

@@ -178,7 +178,10 @@ def test_estimates_of_a_plan_with_four_questions(estimator: Any) -> None:
             tally = Tally(plan, 300, [answered, rest, 0, 0], [row[:-1].tolist(), others[0], [0] * 3, [0] * 4])
             said = estimate(tally, estimator=estimator)[0]
             covered = target.covers(row[None] if estimator == "paper" else row[None, :-1], 0.95)[0]
-            assert (said.low - 1e-9 <= -1 <= said.high + 1e-9) == covered
+            inside = said.low - 1e-9 <= -1 <= said.high + 1e-9
+            # A mean beyond the end of the domain has an interval from that end on.
+            assert inside >= covered
+            assert inside == covered or said.point < -1
 
 
 def test_the_kept_grid_is_complete_and_holds() -> None:
@@ -332,10 +335,11 @@ def test_the_twin_with_the_wrong_law_is_caught() -> None:
     honest_plan = design(Schema([Categorical("c", range(3))]), 1.0, categorical="grr")
     wrong = design(Schema([Categorical("c", range(3))]), 1.3, categorical="grr")
     assert isinstance(wrong.channel("c").alphabet, Symbols)
-    law = [float(wrong.channel("c").law(0)[y]) for y in range(3)]
+    one, other = (wrong.channel("c").law(held) for held in (0, 1))
+    law = [0.7 * float(one[y]) + 0.3 * float(other[y]) for y in range(3)]
     hits = 0
     for counts in np.random.default_rng(9).multinomial(3000, law, size=500).tolist():
         row = estimate(Tally(honest_plan, 3000, [3000], [counts]))[0]
-        hits += row.low <= 1 <= row.high
+        hits += row.low <= 0.7 <= row.high
     assert hits / 500 < 0.5
     assert Fraction(1) < honest_plan.ratio < wrong.ratio

@@ -90,8 +90,9 @@ function named(category: string | number | null): string {
   return YES.has(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
-/** A sentence about a row that has no number, as too few people answered. */
-export function tooFew({ needed }: Pick<EstimateRow, "needed">): string {
+/** A sentence about a row that has no number, as too few people answered, or nobody. */
+export function tooFew({ answers, needed }: Pick<EstimateRow, "answers" | "needed">): string {
+  if (answers === 0) return NONE;
   const words = lacking(needed);
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }

@@ -41,6 +41,6 @@ export async function deliver(ledger: Ledger, plan: Plan): Promise<void> {
     await sendKept(url, ledger, Report.decode(plan, entry.report), key, { attempts: 3 });
   } catch (error) {
     if (!(error instanceof RelayError)) throw error;
-    throw new CollectorError(error.message, error.status, error.status === undefined ? "unreachable" : error.kind);
+    throw new CollectorError(error.message, error.status, error.status === undefined ? "relayUnreachable" : error.kind);
   }
 }

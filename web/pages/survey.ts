@@ -36,7 +36,7 @@ export function show(...parts: HTMLElement[]): void {
 export function reason(error: unknown): string {
   if (!(error instanceof HushError)) return t("wrong");
   if (!(error instanceof CollectorError)) return error.message;
-  if (error.kind === "unreachable") return t("unreachable");
+  if (error.kind === "unreachable" || error.kind === "relayUnreachable") return t(error.kind);
   return error.status !== undefined && passing(error) ? t("busy") : error.message;
 }
 

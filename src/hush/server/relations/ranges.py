@@ -185,7 +185,7 @@ def below(
     each = checked_level(level, len(wanted), simultaneous)
     rows = []
     for cut in wanted:
-        point, stderr, ends = tree.below(tree.cuts.index(cut), each)
+        point, stderr, ends = tree.below(cut, each)
         low, high = laid(ends, point, (0.0, 1.0))
         if math.isnan(point) or says_nothing((low, high), (0.0, 1.0)):
             takes = needed(tree.answers, ends, (0.0, 1.0))
@@ -203,7 +203,7 @@ def quantiles(
         raise EstimateError("a quantile is for a share between 0 and 1")
     checked_level(level)
     tree = fitted(tally, attribute)
-    inner = [laid(ends, point, (0.0, 1.0)) for point, _, ends in (tree.below(i, level) for i in range(len(tree.cuts)))]
+    inner = [laid(ends, point, (0.0, 1.0)) for point, _, ends in (tree.below(cut, level) for cut in tree.known)]
     bounds = [(0.0, 0.0), *inner, (1.0, 1.0)]  # nobody lies below the domain, and all below its end
     doubt = median(high - low for low, high in inner)
     domain = tree.number.low, tree.number.high

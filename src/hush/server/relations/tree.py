@@ -9,6 +9,13 @@ parent is shared among them by their variances. The root is known: 1.
 The passes are linear. The share below a cut is a fixed combination of all questions' estimates, so it is unbiased, and
 its variance is exact (`hush.server.relations.sets`). The interval is Wilson's for such sums, but never with less than
 the variance at the point itself (`rows.score`), and the shares in it have one person more for each band.
+
+**Missing values.** The shares of bands are divided by that of the present, which is an estimate too. So the interval
+has all x with (sum - x*present)^2 <= z^2 * variance of that difference (Fieller 1954): few answers can say that far
+more than all are present, and a divisor taken as known would make such an interval narrow.
+
+**Questions that nobody has answered** are left out, with the cuts that only they have. Between two cuts that are known
+every share in between is plausible: the interval goes from the low end of one to the high end of the other.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from hush.core.channels import Subset, Unary
 from hush.core.schema import Numeric
 from hush.core.views import Bands
 from hush.errors import EstimateError
+from hush.server.binomial import normal
 from hush.server.intervals import Interval
 from hush.server.relations.rows import score
 from hush.server.relations.sets import Counted, Sums, counted, fuller
@@ -39,11 +47,13 @@ class Tree:
     """The questions of a range, from the coarsest to the finest, and the places of each one's cuts among the finest.
 
     Missing values have a share of their own, which every question estimates; shares are those among the present.
+    `cuts` are all that the plan asks about, and `known` those of questions that somebody has answered.
     """
 
     number: Numeric
     levels: tuple[Counted, ...]
     places: tuple[tuple[int, ...], ...]
+    known: list[float]
     cuts: list[float]
 
     @cached_property
@@ -58,8 +68,8 @@ class Tree:
 
     @cached_property
     def edges(self) -> list[float]:
-        """The cuts, and the ends of the domain."""
-        return [self.number.low, *self.cuts, self.number.high]
+        """The known cuts, and the ends of the domain."""
+        return [self.number.low, *self.known, self.number.high]
 
     @cached_property
     def _missing(self) -> int:
@@ -141,9 +151,9 @@ class Tree:
         whole = simplex(finest)
         found = []
         for places in self.places:
-            edges = [0, *(place + 1 for place in places), len(self.cuts) + 1]
+            edges = [0, *(place + 1 for place in places), len(self.known) + 1]
             sums = [math.fsum(whole[a:b]) for a, b in pairwise(edges)]
-            found.append([*sums, *whole[len(self.cuts) + 1 :]])
+            found.append([*sums, *whole[len(self.known) + 1 :]])
         return found
 
     @cached_property
@@ -159,7 +169,7 @@ class Tree:
             below = self._variances[level + 1]
             sums = [math.fsum(below[child] for child in children) for children in bands]
             found.append([_average(1.0, self._noise[level], 0.0, one) for one in sums])
-        return [*found, [1.0] * (len(self.cuts) + 1)]
+        return [*found, [1.0] * (len(self.known) + 1)]
 
     @cached_property
     def _shares(self) -> list[list[float]]:
@@ -217,26 +227,56 @@ class Tree:
         zero = [[0.0] * (len(places) + 1) for places in self.places]
         return list(accumulate(self._fit(zero, 1.0)[:-1]))
 
-    def below(self, cut: int, level: float) -> tuple[float, float, Interval]:
-        """Return the share below a cut among the present, its standard error and its interval."""
-        total = math.fsum(self.bands[: cut + 1])
+    def below(self, cut: float, level: float) -> tuple[float, float, Interval]:
+        """Return the share below a cut among the present, its standard error and its uncut interval."""
+        place = bisect_left(self.known, cut)
+        if place < len(self.known) and self.known[place] == cut:
+            return self._at(place, level)
+        below = self._at(place - 1, level) if place else (0.0, 0.0, (0.0, 0.0))
+        above = self._at(place, level) if place < len(self.known) else (1.0, 0.0, (1.0, 1.0))
+        low, high = self.edges[place], self.edges[place + 1]
+        point = below[0] + (above[0] - below[0]) * (cut - low) / (high - low)
+        ends = min(below[2][0], above[2][0]), max(below[2][1], above[2][1])
+        return point, (ends[1] - ends[0]) / (2 * normal(level)), ends
+
+    def _at(self, cut: int, level: float) -> tuple[float, float, Interval]:
+        """Return the share below a known cut, by its place."""
         present = 1 - self._gone
-        point = total / present if present > 0 else math.nan
-        if math.isnan(point):
-            return point, math.inf, (-math.inf, math.inf)
-        gone = [0.0] * len(self.levels)
-        if self._missing:
-            # The whole is 1 - missing, and so is the divisor: to first order both move the quotient.
-            gone = [(point - self._wholes[cut]) * one.n / self._all for one in self.levels]
-        forms = self._form(cut)
-        base = max(self._variance(forms, gone, masses) for masses in (self._masses, self._fuller)) / present**2
+        if not present > 0:
+            return math.nan, math.inf, (-math.inf, math.inf)
+        point, forms = math.fsum(self.bands[: cut + 1]) / present, self._form(cut)
+        curves = self._curves(forms, self._wholes[cut])
         inside, sampled = min(max(point, 0.0), 1.0), self._sampled(forms)
+
+        def doubt(x: float) -> float:
+            return max(fixed + x * (slope + x * bend) for fixed, slope, bend in curves)
+
+        base = max(doubt(inside), 0.0)
 
         def variance(x: float) -> float:
             # The variance changes with the share below the cut as that of a sample of people does, if little else.
-            return max(base + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base)
+            return max(doubt(x) + (x * (1 - x) - inside * (1 - inside)) * sampled, 0.05 * base) / present**2
 
-        return point, math.sqrt(base), score(point, variance, level, (0.0, 1.0), self._step(forms) / present)
+        step = self._step(forms) / present
+        return point, math.sqrt(base) / present, score(point, variance, level, (0.0, 1.0), step)
+
+    def _curves(self, forms: Sequence[Sequence[float]], whole: float) -> list[tuple[float, float, float]]:
+        """Return the variance of (sum of the bands below a cut) - x*present, as coefficients of 1, x and x^2.
+
+        There is one for either sort of shares. The sum grows by `whole` with all people present, and the divisor by 1:
+        so a missing value counts x - `whole`.
+        """
+
+        def at(x: float, masses: Sequence[Sequence[float]]) -> float:
+            return self._variance(forms, [(x - whole) * one.n / self._all for one in self.levels], masses)
+
+        curves = []
+        for masses in (self._masses, self._fuller):
+            low = at(0.0, masses)
+            middle, high = (at(0.5, masses), at(1.0, masses)) if self._missing else (low, low)
+            bend = 2 * (low + high - 2 * middle)
+            curves.append((low, high - low - bend, bend))
+        return curves
 
     def _step(self, forms: Sequence[Sequence[float]]) -> float:
         """Return how far one report of a person can move the share below a cut, without the noise of its channel."""
@@ -358,6 +398,8 @@ def fitted(tally: Tally, attribute: str) -> Tree:
             f"attribute {attribute!r}: its range has too many bands: {work} pairs of a cut and a band of a question, "
             f"and at most {MAX_WORK} are estimated, as for 1024 bands that a design asks about"
         )
-    at = {cut: place for place, cut in enumerate(finest)}
-    places = tuple(tuple(at[cut] for cut in view.cuts) for view, _ in nested)
-    return Tree(field, tuple(shares for _, shares in nested), places, list(finest))
+    answered = [(view, shares) for view, shares in nested if shares.n > 0]
+    known = list(answered[-1][0].cuts)
+    at = {cut: place for place, cut in enumerate(known)}
+    places = tuple(tuple(at[cut] for cut in view.cuts) for view, _ in answered)
+    return Tree(field, tuple(shares for _, shares in answered), places, known, list(finest))
