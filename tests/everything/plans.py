@@ -211,10 +211,14 @@ def _related(world: random.Random, schema: hush.Schema) -> dict[str, Any]:
 
 def _ways(schema: hush.Schema) -> tuple[str, ...]:
     """Return the ways to ask about choices that this schema allows."""
-    limits = [2 * item.most <= len(item.values) for item in schema.attributes if isinstance(item, hush.Choices)]
-    if not limits:
+    asked = [item for item in schema.attributes if isinstance(item, hush.Choices)]
+    if not asked:
         return ("best",)
-    return ("members", "picks", "best") if all(limits) else ("members", "best")
+    if any(2 * item.most > len(item.values) for item in asked):
+        return ("members", "best")
+    return (
+        ("members", "picks", "best") if any(item.most == 1 for item in asked) else ("members", "picks", "pairs", "best")
+    )
 
 
 def _size(attribute: Any) -> int:

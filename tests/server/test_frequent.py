@@ -14,6 +14,7 @@ import pytest
 
 import hush
 from hush.core.blanket import blanket_of
+from hush.core.channels.geometry import Geometry
 from hush.core.design.categorical import oue
 from hush.core.design.texts import STEP, chunks, prefixes
 from hush.core.plan import Plan, Question
@@ -367,8 +368,11 @@ def test_bad_requests_are_refused() -> None:
         frequent("tally", "word")  # type: ignore[arg-type]
 
 
-def test_a_designed_plan_finds_words() -> None:
-    """From end to end through the real channel: six questions of 2^17 points."""
+def test_a_designed_plan_finds_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From end to end through the real channel. Counts are looked up once for each question, which takes a second."""
+    looked: list[int] = []
+    usual = Geometry.totals
+    monkeypatch.setattr(Geometry, "totals", lambda self, counts: looked.append(1) or usual(self, counts))
     schema = hush.Schema([hush.Text("word", 6, "english", bits=28)])
     made = hush.design(schema, 6.0)
     assert [question.channel.kind for question in made.questions] == ["geometry"] * 3
@@ -378,6 +382,7 @@ def test_a_designed_plan_finds_words() -> None:
         tally.add(hush.randomise(made, {"word": word}))
     found = hush.frequent(tally, "word")
     assert [row.category for row in found] == ["nurse", "cook", "pilot"]
+    assert len(looked) == len(made.questions)
 
 
 def _found(asked: Plan, word: str, share: float, seeds: range) -> int:

@@ -37,6 +37,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple
@@ -250,7 +251,6 @@ class _Asked:
         assert isinstance(channel, Supporting)
         self.view, self.channel, self.answered = view, channel, tally.answered[index]
         self._counts = tally.counts[index]
-        self._totals: Sequence[float] | None = None
         if isinstance(view, Among):
             self._places = {code: place for place, code in enumerate(view.codes(tally.plan.schema))}
         self.p, self.q = float(channel.p), float(channel.q)
@@ -259,15 +259,18 @@ class _Asked:
         # How many of very many own reports support each category.
         self._owns = [] if self._own is None else self._supports(self._own.counts)
 
-    @property
+    @cached_property
+    def whole(self) -> Sequence[int]:
+        """How many reports support each category, own ones of a relay among them."""
+        return self._supports(self._counts)
+
+    @cached_property
     def totals(self) -> Sequence[float]:
         """How many people's reports support each category, as far as it is known."""
-        if self._totals is None:
-            self._totals = self._supports(self._counts)
-            if self._own is not None:
-                taken = (self._own.number * count / MANY for count in self._owns)
-                self._totals = [count - own for count, own in zip(self._totals, taken, strict=True)]
-        return self._totals
+        if self._own is None:
+            return self.whole
+        taken = (self._own.number * count / MANY for count in self._owns)
+        return [count - own for count, own in zip(self.whole, taken, strict=True)]
 
     def _supports(self, counts: Sequence[int]) -> Sequence[int]:
         readings = getattr(self.channel, "totals", None)
@@ -332,7 +335,7 @@ class _Asked:
 
     def tail(self, place: int) -> float:
         """Return how likely at least this count is if nobody holds the text, exactly."""
-        count = self._supports(self._counts)[place]
+        count = self.whole[place]
         if self._own is None:
             return at_least(count, self.answered, self.base)
         mixed = (self.n * self.base + self._own.number * self._owns[place] / MANY) / self.answered
@@ -355,7 +358,7 @@ class _Asked:
 
     def sample_at(self, place: int) -> Sample:
         """Return the share of a category as a sample, without those whom the hash puts there by chance."""
-        count = self._supports(self._counts)[place]
+        count = self.whole[place]
         supporting = self._owns[place] if self._own is not None else 0
         return supported((self.answered - count, count), self._values, self._own, supporting)
 

@@ -44,6 +44,8 @@ WORDS = (
     "no answers",
     "not enough",
     "too little",
+    "one of very many points",
+    "asks for texts alone",
 )
 """A command may end with exit code 2 and a line that has one of these: nobody could say it, or too few answered."""
 
@@ -170,7 +172,7 @@ class Commands:
             if isinstance(item, hush.Text):
                 yield from self.run("frequent", "tally.json", "--attribute", item.name, few=True)
                 yield from self.run("frequent", "tally.json", "--attribute", item.name, "--csv", few=True, kind="csv")
-            if isinstance(item, hush.Choices) and self.life.case.options.get("choices") == "picks" and item.most > 1:
+            if isinstance(item, hush.Choices) and self.life.case.options.get("choices") == "pairs":
                 yield from self.run("pairs", "plan.json", item.name, "reports.parquet", few=True)
 
     def _relating(self) -> Iterator[str]:

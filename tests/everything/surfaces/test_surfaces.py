@@ -50,7 +50,7 @@ def test_plans(bench: Bench, first: int) -> None:
 
 def test_every_command_is_tried(tmp_path: Path) -> None:
     tried: set[str] = set()
-    for seed in (0, 2, 3, 6, 9, 24):
+    for seed in (21, 1671):
         runs = Commands(Life(case(seed), tmp_path / f"{seed}"))
         assert list(runs()) == []
         tried |= runs.tried
