@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -370,9 +371,14 @@ def test_bad_requests_are_refused() -> None:
 
 def test_a_designed_plan_finds_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """From end to end through the real channel. Counts are looked up once for each question, which takes a second."""
-    looked: list[int] = []
+    looked: list[Geometry] = []
     usual = Geometry.totals
-    monkeypatch.setattr(Geometry, "totals", lambda self, counts: looked.append(1) or usual(self, counts))
+
+    def totals(self: Geometry, counts: Iterable[int]) -> Sequence[int]:
+        looked.append(self)
+        return usual(self, counts)
+
+    monkeypatch.setattr(Geometry, "totals", totals)
     schema = hush.Schema([hush.Text("word", 6, "english", bits=28)])
     made = hush.design(schema, 6.0)
     assert [question.channel.kind for question in made.questions] == ["geometry"] * 3
