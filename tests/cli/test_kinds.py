@@ -51,5 +51,7 @@ def test_values_are_written_as_labels(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "yes" in done.output
     assert files.value_of(TRUTHS["smokes"], "yes") is True
+    assert files.value_of(TRUTHS["smokes"], "True") is True
+    assert files.value_of(TRUTHS["smokes"], "False") is False
     assert OPEN["browser"].encode(files.value_of(OPEN["browser"], "(other)")) == 1
     assert CliRunner().invoke(program, ["law", str(path), "smokes", "--value", "maybe"]).exit_code != 0

@@ -114,7 +114,7 @@ def predict(
       hush predict plan.json --people 100000 --picture margins.svg
       hush predict plan.json --margin 0.5 --attribute age
     """
-    from hush.cli import files
+    from hush.cli import files, progress
 
     if (people is None) == (margin is None):
         raise Refused("give either --people, or --margin to learn how many are needed")
@@ -133,22 +133,25 @@ def predict(
         from hush import plots
         from hush.planning.predictions import predict as predicted
 
-        drawn = predicted(made, people, level=level, guesses=known)
-        options: dict[str, Any] = {"people": people, "level": level, "guesses": known}
-        parts = plots.pages(drawn.of(*attributes) if attributes else drawn)
-        results.draw([plots.margins(made, attributes=names, **options) for names in parts], picture)
+        with progress.bar("predicting for other epsilons and people"):
+            drawn = predicted(made, people, level=level, guesses=known)
+            parts = plots.pages(drawn.of(*attributes) if attributes else drawn)
+            pages = plots.margin_pages(made, parts, people=people, level=level, guesses=known)
+            results.draw(pages, picture)
 
 
 def _needed(
     made: Plan, margin: float, attributes: Sequence[str], own: int, level: float, known: Guesses, machine: bool
 ) -> int:
     """Print how many people a margin of each of these attributes needs, and return it."""
+    from hush.cli import progress
     from hush.planning.needed import people_needed
 
-    needed = max(
-        people_needed(made, margin, attribute=name, own=own, level=level, guesses=known)
-        for name in (attributes or (None,))
-    )
+    with progress.bar("searching for the people needed"):
+        needed = max(
+            people_needed(made, margin, attribute=name, own=own, level=level, guesses=known)
+            for name in (attributes or (None,))
+        )
     if machine:
         asked = {"margin": margin, "level": level, "own": own, "attributes": attributes}
         as_json({"plan": made.id, **asked, "people": needed})

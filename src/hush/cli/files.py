@@ -12,6 +12,7 @@ from hush.cli.numbers import RULE
 from hush.cli.schemas import friendly
 from hush.core import codec
 from hush.core.calendar import Counted
+from hush.core.kinds import Boolean
 from hush.core.lists import Listed, listed_in
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices, Numeric, Schema
@@ -202,10 +203,11 @@ def value_of(field: Attribute, text: str) -> object:
             raise RecordError(f"attribute {field.name!r}: {NOT_JSON}")
         return listed
     if isinstance(field, Categorical):
-        # A label is a text for people: the values of a boolean are False and True.
-        return next(
-            (value for value, label in zip(field.values, field.labels, strict=False) if str(label) == text), text
-        )
+        # A label is a text for people: the values of a boolean are False and True, which may be typed, too.
+        known = {str(label): value for value, label in zip(field.values, field.labels, strict=False)}
+        if isinstance(field, Boolean):
+            known |= {str(value): value for value in field.values}
+        return known.get(text, text)
     if isinstance(field, Counted | Text):
         return text
     try:

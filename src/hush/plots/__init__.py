@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -39,6 +40,7 @@ __all__ = [
     "distribution",
     "estimates",
     "law",
+    "margin_pages",
     "margins",
     "means",
     "pages",
@@ -110,47 +112,54 @@ def margins(
     for `epsilon`.
     """
     plan = subject if isinstance(subject, Plan) else make(subject, epsilon)
-    schema = plan.schema
-    names = list(attributes or schema.names)
-    for name in names:
-        schema[name]  # raises an error that lists the names, if there is no such attribute
+    names = list(attributes or plan.schema.names)
+    return margin_pages(plan, [names], people=people, level=level, guesses=guesses, make=make)[0]
 
-    def named(some: Plan, count: int) -> list[tuple[str, Prediction]]:
-        found = targets(predict(some, count, level=level, guesses=guesses))
-        return [(name, row) for name, row in found if row.attribute in names]
 
-    here = named(plan, people)
-    _check_size(len(here))
+def margin_pages(
+    plan: Plan,
+    parts: Sequence[Sequence[str]],
+    *,
+    people: int = 100_000,
+    level: float = 0.95,
+    guesses: Guesses | None = None,
+    make: Callable[[Schema, float], Plan] = design,
+) -> list[alt.VConcatChart]:
+    """Draw `margins` of each of these parts of the attributes. Everything is predicted once, for all of them."""
+    for name in chain.from_iterable(parts):
+        plan.schema[name]  # raises an error that lists the names, if there is no such attribute
 
     def values(some: Plan, count: int, kind: str) -> list[dict[str, Any]]:
-        found = named(some, count)
-        return [
-            {"target": name, "epsilon": some.epsilon, "people": count, "margin": row.margin, "kind": kind}
-            for name, row in found
-        ]
+        found = targets(predict(some, count, level=level, guesses=guesses))
+        common = {"epsilon": some.epsilon, "people": count, "kind": kind}
+        return [{"of": row.attribute, "target": name, "margin": row.margin, **common} for name, row in found]
 
     dots = values(plan, people, "this plan")
-    by_epsilon = [value for e in EPSILONS for value in values(make(schema, e), people, "designed")]
+    orders = [[dot["target"] for dot in dots if dot["of"] in names] for names in parts]
+    for order in orders:
+        _check_size(len(order))
+    by_epsilon = [value for e in EPSILONS for value in values(make(plan.schema, e), people, "designed")]
     by_people = [value for some in sorted({*PEOPLE, people}) for value in values(plan, some, "designed")]
-    order = [name for name, _ in here]
-    sure = f"{100 * level:g} %"
-    blocks = [
-        _panels(by_epsilon + dots, order, "epsilon", "epsilon per person", f"With {people:,} people"),
-        _panels(by_people + dots, order, "people", "people asked", f"At epsilon = {plan.epsilon:g}"),
-    ]
     title = alt.Title(
         "How far off will the estimates be?",
-        subtitle=f"Margin of the {sure} interval, on the scale of each attribute; the dot is {people:,} people "
-        f"at epsilon = {plan.epsilon:g}. Both axes are logarithmic.",
+        subtitle=f"Margin of the {100 * level:g} % interval, on the scale of each attribute; the dot is {people:,} "
+        f"people at epsilon = {plan.epsilon:g}. Both axes are logarithmic.",
     )
-    together: alt.VConcatChart = alt.vconcat(*blocks, spacing=24).properties(title=title)
-    return styled(together)
+    pages = []
+    for order in orders:
+        blocks = [
+            _panels(by_epsilon + dots, order, "epsilon", "epsilon per person", f"With {people:,} people"),
+            _panels(by_people + dots, order, "people", "people asked", f"At epsilon = {plan.epsilon:g}"),
+        ]
+        together: alt.VConcatChart = alt.vconcat(*blocks, spacing=24).properties(title=title)
+        pages.append(styled(together))
+    return pages
 
 
 def _panels(values: list[dict[str, Any]], order: list[str], field: str, label: str, title: str) -> alt.ConcatChart:
     made = []
     for name in order:
-        rows = [row for row in values if row["target"] == name]
+        rows = [{key: row[key] for key in row if key != "of"} for row in values if row["target"] == name]
         base = alt.Chart(alt.InlineData(values=rows)).encode(
             x=panels.log_x(f"{field}:Q", [row[field] for row in rows], label, TICKS.get(field)),
             y=panels.log_y("margin:Q", [row["margin"] for row in rows], "margin"),

@@ -16,6 +16,7 @@ import hush
 from hush.cli import files
 from hush.cli.commands import program
 from hush.server.relations.related import related
+from tests.everything.plans import Case
 from tests.everything.surfaces.lives import Life, strict
 from tests.everything.surfaces.saying import amiss
 
@@ -46,6 +47,7 @@ WORDS = (
     "too little",
     "one of very many points",
     "asks for texts alone",
+    "a cut near the middle",
 )
 """A command may end with exit code 2 and a line that has one of these: nobody could say it, or too few answered."""
 
@@ -113,7 +115,7 @@ class Commands:
         case, path = self.life.case, self.life.folder / "again.json"
         path.unlink(missing_ok=True)
         words = ["plan", "schema.json", "--epsilon", repr(case.epsilon), "--title", f"case {case.seed}"]
-        yield from self.run(*words, *written(case.options), "-o", "again.json")
+        yield from self.run(*words, *written(case), "-o", "again.json")
         if path.exists() and hush.Plan.from_json(path.read_text(encoding="utf-8")).id != self.life.plan.id:
             yield "hush plan: another plan than hush.design"
         survey = self.life.folder / "survey"
@@ -200,14 +202,18 @@ class Commands:
 ENDINGS = (".json", ".parquet", ".svg", ".csv")
 
 
-def written(options: dict[str, Any]) -> list[str]:
+def written(case: Case) -> list[str]:
     """Return the options of a design, as words of a command line."""
     found: list[str] = []
-    for name, value in options.items():
+    for name, value in case.options.items():
         if name == "relations":
             found += [word for relation in value for word in ("--relation", ",".join(relation))]
         elif name == "bands":
-            found += [word for key, cuts in value.items() for word in ("--bands", f"{key}={','.join(map(repr, cuts))}")]
+            for key, cuts in value.items():
+                number = case.schema[key]
+                assert isinstance(number, hush.Numeric)
+                typed = ",".join(number.named(cut) or repr(cut) for cut in cuts)
+                found += ["--bands", f"{key}={typed}"]
         elif name == "ranges":
             found += [word for key, bands in value.items() for word in ("--range", f"{key}={bands}")]
         elif name == "importance":

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 
 NEVER = ("nan", "[-+−]?inf", "infinity", "∞", "undefined", r"\[object \w+\]", "traceback", r"\w+error")
-WORDS = re.compile(rf"(?<![\w&-])((?i:{'|'.join(NEVER)})|None|null)(?![\w-])")
+WORDS = re.compile(rf"(?<![\w&-])((?i:{'|'.join(NEVER)})|None(?! of )|null)(?![\w-])")
 """No number, no value, and what programs say of themselves."""
 POWERS = re.compile(r"(?<![\w.])\d(\.0+)?e\+0?[0-4](?!\d)")
 """Numbers below 100,000 that are written as powers of ten."""
 ZEROS = re.compile(r"(?<![\d.\w])[-−]0(\.0+)?(?![\d.,])(?! %?\.\.)")
 """A zero with a sign."""
-BACKWARDS = re.compile(r"(?<![\d.,e:-])(-?\d[\d,]*(?:\.\d+)?) (?:to|–|\.\.) (-?\d[\d,]*(?:\.\d+)?)(?![\d.,e:-])")
-"""Something from a number to another one."""
+BACKWARDS = re.compile(r"(?<![\d.,e:-])(-?\d[\d,]*(?:\.\d+)?) (?:to|–|\.\.) (-?\d[\d,]*(?:\.\d+)?)(?![\d.,e:-]| [A-Z])")
+"""Something from a number to another one, which is not the day of a month."""
 
 
 def amiss(text: str) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Error, Page
 
 from tests.browser.conftest import launched
 from tests.browser.visits import Visit
@@ -61,5 +62,6 @@ def _scrolled(page: Page) -> None:
         left = page.get_by_text("Loading.", exact=True).filter(visible=True)
         if left.count() == 0:
             return
-        left.first.scroll_into_view_if_needed()
+        with suppress(Error):  # it may be filled, and so be gone, in the meantime
+            left.first.scroll_into_view_if_needed(timeout=1000)
         page.wait_for_timeout(100)

@@ -114,15 +114,23 @@ def _copula(tally: Tally, attribute: str, by: str, level: float) -> Related:
 def moved(tally: Tally, attribute: str, by: str, reports: int) -> float:
     """Return how far malicious reports can have moved an association: all of them in the question of its one bit.
 
-    A bit about one cut alone moves the share below both by no more than that, if the cuts have as many answers.
+    A bit about one cut alone moves the share below both by no more than that, if the cuts have as many answers. An
+    association that cannot be told, or only with more answers, can have been moved from one end to the other.
     """
+    if not reports:
+        return 0.0
     view = _sides(tally, attribute, by)
+    cuts = dict(zip(view.attributes, view.cuts, strict=True))
+    try:
+        point = _copula(tally, attribute, by, 0.95).point
+        shares = [_among(tally, Bands(name, (cuts[name],))) for name in (attribute, by)]
+    except EstimateError:
+        point = math.nan
+    if math.isnan(point):
+        return 2.0
     found = margin(tally, view)
     reach = max(part.weight / (part.shares.law.p - part.shares.law.q) / part.shares.n for part in found.parts)
-    cuts = dict(zip(view.attributes, view.cuts, strict=True))
-    shares = [_among(tally, Bands(name, (cuts[name],))) for name in (attribute, by)]
-    z = [NormalDist().inv_cdf(min(max(share.point, _LEAST), 1 - _LEAST)) for share in shares]
-    point = _copula(tally, attribute, by, 0.95).point
+    z = [NormalDist().inv_cdf(share.point) for share in shares]
     at = both_below(z[0], z[1], point)
     changes = []
     for sign in (-1, 1):
