@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
 from random import Random
@@ -14,6 +15,7 @@ from hush.core.channels import Coins, Geometry, Output, State, from_json
 from hush.core.channels.fields import MAX_ORDER, MAX_POWER, field, power_of
 from hush.core.channels.geometry import MAX_POINTS, geometries, points_of
 from hush.core.channels.hyperplanes import orthogonal
+from hush.core.channels.sparse import Sparse
 from hush.core.design.categorical import geometry, subset, total_variance
 from hush.core.exact import WORD, exp_bounds, largest_threshold
 from hush.errors import PlanError
@@ -203,6 +205,23 @@ def test_readings_are_the_decoded_reports() -> None:
         average = sum(channel.decode(output)[category] for output in outputs) / 200
         mean = sum(n * value for n, value in zip(reading.counts, reading.values, strict=True)) / 200
         assert mean == pytest.approx(float(average), abs=1e-12)
+
+
+@pytest.mark.parametrize("met", [0, 8, 9])
+def test_few_reports_are_read_one_by_one(met: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten answers to a long list at epsilon 16 took half a minute: a transform of four million points."""
+    channel, random = small_geometry(Fraction(1), 30, 16, 3), Random(met)
+    transformed: list[int] = []
+    counts = Sparse(channel.points, [(point, random.choice((1, 5))) for point in random.sample(range(273), met)])
+    expected = orthogonal(counts.dense(), 16, 3)[:30]
+
+    def noted(histogram: Sequence[int], order: int, digits: int) -> Sequence[int]:
+        transformed.append(order)
+        return orthogonal(histogram, order, digits)
+
+    monkeypatch.setattr("hush.core.channels.geometry.orthogonal", noted)
+    assert list(channel.totals(counts)) == list(expected)
+    assert len(transformed) == ((met + 1) * 30 > channel.points)
 
 
 def test_a_hundred_thousand_categories_are_read_in_seconds() -> None:

@@ -12,7 +12,9 @@ POWERS = re.compile(r"(?<![\w.])\d(\.0+)?e\+0?[0-4](?!\d)")
 """Numbers below 100,000 that are written as powers of ten."""
 ZEROS = re.compile(r"(?<![\d.\w])[-−]0(\.0+)?(?![\d.,])(?! %?\.\.)")
 """A zero with a sign."""
-BACKWARDS = re.compile(r"(?<![\d.,e:-])(-?\d[\d,]*(?:\.\d+)?) (?:to|–|\.\.) (-?\d[\d,]*(?:\.\d+)?)(?![\d.,e:-]| [A-Z])")
+BACKWARDS = re.compile(
+    r"(?<![\d.,e:+-])(-?\d[\d,]*(?:\.\d+)?) (?:to|–|\.\.) (-?\d[\d,]*(?:\.\d+)?)(?![\d.,e:-]| [A-Z])"
+)
 """Something from a number to another one, which is not the day of a month."""
 
 

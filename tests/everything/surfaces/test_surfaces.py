@@ -24,7 +24,7 @@ from tests.everything.surfaces.saying import amiss
 from tests.everything.surfaces.search import Bench
 
 FIRST, MANY, EACH = 10_000, 200, 10
-SHARE = 0.3
+SHARE = 0.12
 QUICK = 6
 """A plan without lists, texts or relations, for `make test`."""
 

@@ -35,7 +35,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any, ClassVar, NamedTuple
 
 from hush.core import codec
@@ -241,12 +241,22 @@ class Geometry(Indicator):
 
     def totals(self, counts: Iterable[int]) -> Sequence[int]:
         """Return for every category how many reports are orthogonal to it, from the counts of all points."""
+        if isinstance(counts, Sparse) and (counts.met() + 1) * self.size <= self.points:
+            return self._one_by_one(counts.items())
         vector: Sequence[int] = counts.dense() if isinstance(counts, Sparse) else [*counts]
         if added(vector) < WORD:
             return orthogonal(vector, self.order, self.digits)[: self.size]
         # More than a tally may have, but exact laws have: the low digits by themselves, as all is linear.
         low, high = self.totals(count & _LOW for count in vector), self.totals(count >> 32 for count in vector)
         return [a + (b << 32) for a, b in zip(low, high, strict=True)]
+
+    def _one_by_one(self, met: Iterable[tuple[int, int]]) -> list[int]:
+        """Return what `totals` does, from the points that have a count. It is quicker where there are few of them."""
+        found, vectors = [0] * self.size, [self.vector(category) for category in range(self.size)]
+        for point, count in met:
+            for category in compress(range(self.size), self.marks(point, vectors)):
+                found[category] += count
+        return found
 
     def readings(self, counts: Sequence[int], n: int) -> list[Reading]:
         """Return the share of every category."""

@@ -112,6 +112,10 @@ class Sparse(MutableSequence[int]):
             return [(place, count) for place, count in enumerate(self._all) if count]
         return sorted(self._few.items())
 
+    def met(self) -> int:
+        """Return how many counts are not 0."""
+        return len(self._few) if self._all is None else self._size - self._all.count(0)
+
     def total(self) -> int:
         """Return the sum of all counts."""
         return sum(self._few.values() if self._all is None else self._all)
