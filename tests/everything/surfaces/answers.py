@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from hush.collector import formats
 from hush.core.kinds import Boolean
 from hush.server.relations.related import related
 from tests.collector.served import Served
+from tests.everything.surfaces.calls import OFTEN
 from tests.everything.surfaces.lives import Life, strict
 from tests.everything.surfaces.saying import amiss
 from tests.web.replaying import BUILT, NODE, WEB
@@ -40,8 +42,8 @@ WITHOUT = {
 class Answers:
     """What a collector says about a life."""
 
-    def __init__(self, life: Life, served: Served, go: Path | None) -> None:
-        self.life, self.served, self.go = life, served, go
+    def __init__(self, life: Life, served: Served, go: Path | None, share: float = 1.0) -> None:
+        self.life, self.served, self.go, self.share = life, served, go, share
 
     def __call__(self) -> Iterator[str]:
         """Yield findings."""
@@ -104,8 +106,10 @@ class Answers:
 
     def _asking(self) -> Iterator[str]:
         """Ask every address about the plan."""
-        plan, client = self.life.plan, self.served.client
+        plan, client, drawn = self.life.plan, self.served.client, random.Random(f"addresses {self.life.seed}")
         for path in addresses(self.served.client.get("/openapi.json").json(), plan):
+            if drawn.random() >= OFTEN * self.share:
+                continue
             answer = client.get(path, headers={"accept-language": "de"})
             kind = answer.headers.get("content-type", "")
             if answer.status_code == 400 and "post=project" in path and "some of them" in answer.text:

@@ -13,6 +13,9 @@ from tests.everything.hostile import calls, faults
 from tests.everything.surfaces.lives import Life
 from tests.everything.surfaces.saying import amiss
 
+OFTEN = 3
+"""There are few of some calls: so many times their share of them is tried."""
+
 
 class Calls:
     """The functions of hush, with what a life has."""
@@ -30,9 +33,10 @@ class Calls:
             ("foresee", lambda: hush.foresee(plan, people) if _relates(self.life) else None),
             ("worth", lambda: hush.worth(plan, people)),
         )
-        for name, show in shown:
-            yield from self._shown(name, show)
         world, drawn = random.Random(self.life.seed), random.Random(f"calls {self.life.seed}")
+        for name, show in shown:
+            if drawn.random() < OFTEN * self.share:
+                yield from self._shown(name, show)
         for name, call in calls(self.life.tally, self.life.other, world):
             if drawn.random() >= self.share:
                 continue

@@ -107,7 +107,7 @@ class Bench:
         yield "commands", Commands(life, share)
         if self.browser is not None:
             yield "browser client", lambda browser=self.browser: browser(life)  # type: ignore[misc]
-        yield "collector", Answers(life, served, self.go)
+        yield "collector", Answers(life, served, self.go, share)
         if self.pages and life.case.seed % self.pages == 0:
             from tests.everything.surfaces.screens import screens
 

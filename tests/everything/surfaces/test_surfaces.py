@@ -1,7 +1,7 @@
 """Two hundred made-up plans on every surface; and that nothing is left out. Fixed seeds, so no false alarm.
 
-Each plan goes through a part of the commands and calls, drawn from its number, and through all that a collector and the
-clients do; every twentieth is looked at in a browser. `make plans N=5000` tries everything with each.
+Each plan goes through a part of the commands, calls and addresses, drawn from its number, and through all clients;
+every twentieth is looked at in a browser. `make plans N=5000` tries everything with each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.everything.surfaces.saying import amiss
 from tests.everything.surfaces.search import Bench
 
 FIRST, MANY, EACH = 10_000, 200, 10
-SHARE = 0.12
+SHARE = 0.06
 QUICK = 6
 """A plan without lists, texts or relations, for `make test`."""
 
