@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import hush
+from hush.batch import _randomise_from, encode
 from hush.core.blanket import blanket_of
 from hush.errors import PlanError
 from hush.server.tally import Tally
+from hush.testing import SeededStreams
 from tests.everything.crowds import Crowd, Record, crowd
 from tests.everything.draws import columns, own_counts, people
 from tests.everything.plans import Case
@@ -62,8 +64,12 @@ class Life:
 
     @cached_property
     def reports(self) -> pa.Table:
-        """Their reports."""
-        return hush.batch.randomise(self.plan, self.table, ids=True, threads=1)
+        """Their reports, the same in every run."""
+        return self._reported(self.table, 0)
+
+    def _reported(self, table: pa.Table, seed: int) -> pa.Table:
+        words = SeededStreams(2 * self.case.seed + seed)
+        return _randomise_from(words, self.plan, encode(self.plan, table), threads=1, ids=True)
 
     @cached_property
     def own(self) -> int:
@@ -83,7 +89,7 @@ class Life:
     def other(self) -> Tally:
         """The tally of a second collection of a quarter of these people, or of one of them."""
         some = self.table.slice(0, max(1, self.answering // 4))
-        return self._with_own(hush.batch.tally(self.plan, hush.batch.randomise(self.plan, some, threads=1), threads=1))
+        return self._with_own(hush.batch.tally(self.plan, self._reported(some, 1), threads=1))
 
     def _with_own(self, tally: Tally) -> Tally:
         if not self.own:
