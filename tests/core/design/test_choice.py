@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import hush
 from hush import (
     Categorical,
     DesignError,
@@ -189,3 +190,20 @@ def test_importance_is_a_number(importance: Any) -> None:
 def test_something_must_be_of_importance() -> None:
     with pytest.raises(DesignError, match="some attribute"):
         design(NUMBERS, 1.0, importance=dict.fromkeys(NUMBERS.names, 0.0))
+
+
+@pytest.mark.parametrize("name", ["subset", "grr", "oue", "sue"])
+def test_a_list_that_is_too_long_for_a_channel_is_named(name: str) -> None:
+    schema = hush.Schema(
+        [hush.Numeric("age", 0, 9), hush.Categorical("page", hush.Listed([f"p{i}" for i in range(5000)]))]
+    )
+    with pytest.raises(
+        hush.DesignError, match=f"attribute 'page': 5,000 categories are too many for categorical='{name}'"
+    ):
+        hush.design(schema, 1.0, categorical=name)
+
+
+def test_a_list_that_is_too_short_for_a_channel_is_named() -> None:
+    schema = hush.Schema([hush.Categorical("colour", ["red", "blue"])])
+    with pytest.raises(hush.DesignError, match="attribute 'colour': a geometry channel is for 5 to"):
+        hush.design(schema, 1.0, categorical="geometry")

@@ -28,9 +28,9 @@ from hush.core.design.ladders import ladder
 from hush.core.design.numeric import BLOCK, NUMERIC, best_average
 from hush.core.design.sets import member_error, picks, picks_error
 from hush.core.design.texts import chunks, prefix_channel
-from hush.core.schema import Attribute, Categorical, Choices, Numeric
+from hush.core.schema import MAX_CATEGORIES, Attribute, Categorical, Choices, Numeric
 from hush.core.texts import Text
-from hush.errors import DesignError
+from hush.errors import DesignError, PlanError
 
 _PATIENCE = 3
 _WEIGHT = 1000
@@ -61,7 +61,7 @@ class Makers(NamedTuple):
         if len(block) > 1 and (self.numeric in NUMERIC or isinstance(block[-1], Categorical)):
             return cells(epsilon, tuple(None if isinstance(a, Numeric) else len(a.labels) for a in block))
         if isinstance(first, Categorical):
-            return CATEGORICAL[self.categorical](epsilon, len(first.labels))
+            return self._listed(first, epsilon)
         if first.scale == "log" and len(block) == 1:
             return ladder(epsilon, first)
         if self.numeric in NUMERIC:
@@ -71,6 +71,18 @@ class Makers(NamedTuple):
         if any(attribute.optional for attribute in block):
             raise DesignError(f"{self.numeric} cannot report missing values: choose another for optional attributes")
         return BLOCK[self.numeric](epsilon, len(block))
+
+    def _listed(self, listed: Categorical, epsilon: Fraction) -> Channel:
+        size = len(listed.labels)
+        if size > MAX_CATEGORIES + 1 and self.categorical not in ("geometry", "best"):
+            raise DesignError(
+                f"attribute {listed.name!r}: {size:,} categories are too many for categorical={self.categorical!r}: "
+                'choose "geometry" or "best"'
+            )
+        try:
+            return CATEGORICAL[self.categorical](epsilon, size)
+        except (DesignError, PlanError) as error:
+            raise DesignError(f"attribute {listed.name!r}: {error}") from None
 
     def error(self, block: Sequence[Attribute], epsilon: Fraction) -> float:
         """Return the variance of one report about each attribute of a block, on average over its targets.
