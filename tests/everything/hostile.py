@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from rich.progress import track
+
 import hush
 from hush.core.blanket import blanket_of
 from hush.core.channels import Channel, Output, Picks
@@ -236,10 +238,10 @@ def faults(schema: hush.Schema, rows: Iterable[Any]) -> Iterator[str]:
             yield f"the text has a word for no number: {text[:200]}"
 
 
-def search(first: int, count: int, tell: Callable[[str], None] = print) -> tuple[int, Counter[str]]:
+def search(seeds: Iterable[int], tell: Callable[[str], None] = print) -> tuple[int, Counter[str]]:
     """Return how many calls were made on tallies of liars, and the findings."""
     made, found = 0, Counter[str]()
-    for seed in range(first, first + count):
+    for seed in seeds:
         try:
             plan = case(seed).design()
         except hush.DesignError:
@@ -270,7 +272,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--cases", type=int, default=20)
     options = parser.parse_args()
-    made, found = search(options.first, options.cases)
+    seeds = range(options.first, options.first + options.cases)
+    made, found = search(track(seeds, "cases"))
     print(f"{made:,} calls, {sum(found.values()):,} findings of {len(found)} kinds")
 
 

@@ -24,14 +24,14 @@ ROW = Estimate("a", None, 5.0, 1.0, 3.0, 7.0, 100)
 
 @pytest.mark.parametrize("seed", FEW)
 def test_a_few_liars(seed: int) -> None:
-    made, found = search(seed, 1, lambda _: None)
+    made, found = search([seed], lambda _: None)
     assert made > 200
     assert not found
 
 
 @pytest.mark.parametrize("seed", MANY)
 def test_many_liars(seed: int) -> None:
-    assert not search(seed, 1, lambda _: None)[1]
+    assert not search([seed], lambda _: None)[1]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,6 @@ def test_an_estimator_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(hush, "manipulation", broken)
-    made, found = search(FEW[0], 1, lambda _: None)
+    made, found = search(FEW[:1], lambda _: None)
     assert made > 200
     assert sum(times for name, times in found.items() if "manipulation" in name) > 10

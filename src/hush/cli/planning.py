@@ -119,10 +119,13 @@ def _show(made: Designed, wishes: Wishes, target: Target) -> None:
     if made.needed is not None:
         printing.say(made.needed)
     if wishes.people is not None:
+        from hush.cli import progress
         from hush.planning.worth import worth
 
+        with progress.bar("predicting what each question will be worth"):
+            found = worth(made.plan, wishes.people)
         printing.say("")
-        printing.show(worth(made.plan, wishes.people))
+        printing.show(found)
     elif wishes.relation or wishes.range_:
         from hush.planning.relations import needs
 

@@ -104,7 +104,8 @@ def designed(
 
     promise.check(epsilon, margin)
     if promise.central is None:
-        return Designed(*made(schema, epsilon, {}, wishes))
+        with progress.bar("designing"):
+            return Designed(*made(schema, epsilon, {}, wishes))
     from hush.planning.shuffle import shuffle
     from hush.show.tables import number
 
