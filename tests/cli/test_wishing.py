@@ -94,7 +94,8 @@ def test_margins_are_named_for_attributes_and_relations() -> None:
         (["--people", "9", "--margin", "recommends=0.1", "--margin", "0.1"], "NAME=MARGIN for each"),
         (["--people", "9", "--margin", "word=0.1"], "a text has no margin"),
         (["--people", "9", "--margin", "shoe=0.1"], "'shoe'"),
-        (["--people", "9", "--margin", "recommends=nan"], "margins: that of 'recommends' must be a number above 0"),
+        (["--people", "9", "--margin", "recommends=nan"], "--margin: 'nan' is not a finite number"),
+        (["--people", "9", "--margin", "recommends=-1"], "margins: that of 'recommends' must be a number above 0"),
         (["--people", "0"], "people must be a whole number, 1 or more"),
     ],
 )
