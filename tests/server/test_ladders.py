@@ -204,6 +204,15 @@ def test_estimates_state_the_clip() -> None:
     assert 0 < shift < INCOME.high
 
 
+def test_no_liars_move_nothing_whatever_was_reported() -> None:
+    """A thousand reports that are alike leave next to nobody present, and bound no shift of one liar."""
+    plan = design(Schema([BALANCE]), 0.5)
+    size = plan.questions[0].channel.alphabet.size
+    for place in range(size):
+        alike = [1000 * (place == other) for other in range(size)]
+        assert {row.shift for row in hush.manipulation(Tally(plan, 1000, [1000], [alike]), 0)} == {0.0}
+
+
 def pareto(index: float, least: float = 20_000.0, size: int = 4000) -> list[float | None]:
     """People whose shares above x fall like x^-index."""
     return [min(least * ((i + 0.5) / size) ** (-1 / index), HIGH) for i in range(size)]

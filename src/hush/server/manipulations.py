@@ -88,8 +88,8 @@ def shifts(tally: Tally, reports: int, estimator: Estimator = "ratio") -> list[M
         shift = Scale(target.attribute, target.symbol).half * _shift(target.parts, reports)
         rows.append(Manipulation(target.attribute.name, category_of(target.attribute, target.symbol), shift))
     for index in ladders(tally.plan):
-        fit, shift = fitted(tally, index), math.inf
-        if fit is not None:
+        fit, shift = fitted(tally, index), math.inf if reports else 0.0
+        if fit is not None and reports:
             # A malicious report also helps to choose where numbers are clipped: beyond this bound, at the stated clip.
             shift = reports * reach(fit) / fit.n
         rows.append(Manipulation(tally.plan.attributes[index][0].name, None, shift))
