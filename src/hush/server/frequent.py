@@ -180,8 +180,10 @@ class Search:
             kept = [(code, value, False) for code, value in found.items()]
         else:
             kept = list(_walk(text, asked, tries))
-        self._walked, self._rounds = asked[:-1], rounds
-        self._tries = [*tries, *(_usual_tries(question) for question in asked[len(tries) : -1])]
+        # Where nobody answered a first round, the texts of the second one were listed by other means.
+        first = any(question.n for question in asked) or not isinstance(listed, Among)
+        self._walked, self._rounds = asked[:-1] if first else [], rounds
+        self._tries = [*tries, *(_usual_tries(question) for question in self._walked[len(tries) :])]
         self._noise, self._samples = _weighed(text, kept, rounds)
         last = rounds[-1]
         self._missing: float | None = None
