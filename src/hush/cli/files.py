@@ -12,7 +12,6 @@ from hush.cli.numbers import RULE
 from hush.cli.schemas import friendly
 from hush.core import codec
 from hush.core.calendar import Counted
-from hush.core.kinds import Boolean
 from hush.core.lists import Listed, listed_in
 from hush.core.plan import Plan
 from hush.core.schema import MISSING, NOT_JSON, Attribute, Categorical, Choices, Numeric, Schema
@@ -204,9 +203,8 @@ def value_of(field: Attribute, text: str) -> object:
         return listed
     if isinstance(field, Categorical):
         # A label is a text for people: the values of a boolean are False and True, which may be typed, too.
-        known = {str(label): value for value, label in zip(field.values, field.labels, strict=False)}
-        if isinstance(field, Boolean):
-            known |= {str(value): value for value in field.values}
+        known: dict[str, object] = {str(value): value for value in field.values}
+        known |= {str(label): value for value, label in zip(field.values, field.labels, strict=False)}
         return known.get(text, text)
     if isinstance(field, Counted | Text):
         return text
