@@ -37,6 +37,7 @@ SLOW: dict[str, str] = {
     "release/test_deploy.py::test_the_collector_of": "starts PostgreSQL and a collector",
     # Long statistics
     "everything/test_coverage.py::test_intervals": "collects from made-up crowds by the hundred",
+    "everything/test_searches.py": "collects from named crowds by the hundred",
     "everything/test_hostile.py::test_many_liars": "asks everything of more tallies of liars",
     "everything/surfaces/test_surfaces.py::test_one_plan_everywhere": "builds the client in Go, and draws pictures",
     "everything/surfaces/test_surfaces.py::test_plans": "tries 200 plans on every surface",

@@ -31,7 +31,7 @@ from hush.core.blanket import blanket_of
 from hush.errors import DesignError, EstimateError, PlanError
 from hush.server.binomial import at_least
 from hush.server.tally import Tally, with_own
-from tests.everything.crowds import crowd
+from tests.everything.crowds import Crowd, crowd
 from tests.everything.draws import own_counts, tallies
 from tests.everything.plans import Case, case
 from tests.everything.targets import Said, Target, Truths, changes, readers
@@ -106,17 +106,20 @@ def relayed(one: Case) -> Case:
     return one
 
 
-def measure(one: Case, runs: int, n: int, again: str = "", only: Container[str] | None = None) -> Measured:
+def measure(
+    one: Case, runs: int, n: int, again: str = "", only: Container[str] | None = None, here: Crowd | None = None
+) -> Measured:
     """Return how the targets of a case fare in so many collections: all of them, or those of some readers.
 
-    `again` names another set of collections.
+    `again` names another set of collections. `here`: the crowd, if it is not the one of the case.
     """
     plan, seed, own = one.design(), f"{one.seed}{again}", one.own * one.batches
-    here, there = crowd(plan.schema, f"{one.seed}"), crowd(plan.schema, f"{one.seed} other")
+    here, there = here or crowd(plan.schema, f"{one.seed}"), crowd(plan.schema, f"{one.seed} other")
     truths, others = Truths(plan.schema, here), Truths(plan.schema, there)
     rng = np.random.default_rng(random.Random(f"own reports {seed}").getrandbits(64))
     found = Measured()
-    later = tallies(plan, there, n, max(1, runs // 4), f"{seed} later")
+    changing = only is None or "change" in only
+    later = tallies(plan, there, n, max(1, runs // 4) if changing else 0, f"{seed} later")
 
     def behind(tally: Tally) -> Tally:
         return with_own(tally + own_counts(plan, own, rng), own) if own else tally
@@ -126,7 +129,7 @@ def measure(one: Case, runs: int, n: int, again: str = "", only: Container[str] 
         for name, reader in readers(plan):
             if only is None or name in only:
                 _read(name, reader(tally, truths), found)
-        if other is not None and (only is None or "change" in only):
+        if other is not None:
             _read("change", changes(tally, behind(other), truths, others), found)
     return found
 

@@ -368,8 +368,7 @@ def moments(plan: hush.Plan, attribute: str, by: str | None) -> Reader:
 
 
 def ranges(plan: hush.Plan, attribute: str, by: str | None) -> Reader:
-    """Shares below cuts, some of them and all at once, and quantiles."""
-    number = plan.schema[attribute]
+    """Shares below cuts, some of them and all at once."""
 
     def read(tally: hush.Tally, truths: Truths) -> Iterator[Said]:
         def below(cut: float) -> float:
@@ -382,6 +381,15 @@ def ranges(plan: hush.Plan, attribute: str, by: str | None) -> Reader:
             yield Said(Target("below", (attribute, place)), row.point, row.low, row.high, below(row.cut), 0.0, 1.0)
         every = hush.below(tally, attribute, simultaneous=True)
         yield _all("below together", (attribute,), [(row, below(row.cut), 0.0, 1.0) for row in every])
+
+    return read
+
+
+def quantiles(plan: hush.Plan, attribute: str, by: str | None) -> Reader:
+    """Quantiles of a range."""
+    number = plan.schema[attribute]
+
+    def read(tally: hush.Tally, truths: Truths) -> Iterator[Said]:
         values = [(truths.number(attribute, place), share) for place, share in enumerate(truths.crowd.shares)]
         here = sorted((value, share) for value, share in values if value is not None)
         whole = math.fsum(share for _, share in here)
@@ -408,7 +416,7 @@ RELATIONS: dict[str, list[Callable[[hush.Plan, str, str | None], Reader]]] = {
     "means": [groups],
     "association": [associations],
     "moments": [moments],
-    "range": [ranges],
+    "range": [ranges, quantiles],
 }
 
 

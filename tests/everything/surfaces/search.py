@@ -2,6 +2,7 @@
 
     make plans N=5000                                            resumable: run it again to go on
     python -m tests.everything.surfaces.search --plans 20 --pages 0
+    python -m tests.everything.surfaces.search --plans 5000 --share 0.06 -o FILE    a drawn part, as in CI
 
 Findings go to a file of JSON lines, one for each plan, with what it took. A plan that stands there is not tried again.
 """
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--plans", type=int, default=20)
     parser.add_argument("--pages", type=int, default=PAGES, help="pages in a browser for each so many plans; 0: none")
     parser.add_argument("--only", default="", help="one surface alone")
+    parser.add_argument("--share", type=float, default=1.0, help="the part of the commands, calls and addresses tried")
     parser.add_argument("--seconds", type=float, default=1e9, help="end after so much time")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
@@ -141,7 +143,7 @@ def main() -> None:
             if time.monotonic() - start > options.seconds:
                 break
             one = case(seed)
-            found = bench.tried(one, options.only)
+            found = bench.tried(one, options.only, options.share)
             done[seed] = vars(found)
             if found.findings:
                 print(one)
