@@ -61,6 +61,9 @@ def relayed_cases() -> Iterator[Named]:
         "a category": (hush.Schema([choice]), {}),
         "both": (hush.Schema([number, choice]), {}),
         "means by group": (hush.Schema([number, choice]), {"relations": [("x", "c", "means")]}),
+        "a range": (hush.Schema([number]), {"ranges": {"x": 16}}),
+        "choices": (hush.Schema([hush.Choices("c", list("abcd"), most=2)]), {}),
+        "a wide number": (hush.Schema([hush.Numeric("x", 0, 10, scale="log")]), {}),
     }
     relays = ((4.0, 1000, 150, 50), (5.0, 1000, 150, 1), (6.0, 1000, 1000, 1), (8.0, 1000, 150, 5))
     place = 0
@@ -75,8 +78,10 @@ def relayed_cases() -> Iterator[Named]:
 
 def _crowds(schema: hush.Schema) -> Iterator[tuple[str, tuple[dict[str, Any], ...], tuple[float, ...]]]:
     def record(x: float | None, c: str) -> dict[str, Any]:
-        return {name: value for name, value in (("x", x), ("c", c)) if name in schema.names}
+        held = [c] if choices else c
+        return {name: value for name, value in (("x", x), ("c", held)) if name in schema.names}
 
+    choices = any(isinstance(item, hush.Choices) for item in schema.attributes)
     optional = any(item.optional for item in schema.attributes)
     nothing = (record(None, "a"),) if optional else ()
     for name, records, shares in (
