@@ -17,6 +17,7 @@ from hush.server.manipulations import leverage
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
 LOADED, ALONE = MEASURED.with_name("load.json"), MEASURED.with_name("singles.json")
+WAYS = MEASURED.with_name("ways.json")
 RELAY = MEASURED.with_name("relay.json")
 STORM, KILLS, IDS = (MEASURED.with_name(f"{name}.json") for name in ("storm", "kills", "ids"))
 GOALS = {"packed batches": 4e6, "Arrow batches": 2e6}
@@ -56,6 +57,12 @@ def limits() -> str:
         ("a batch or tally", f"{batch}, {formats.MAX_PIECES:,} record batches", "413, 422"),
         ("a single report", f"{_size(most.max_single)}, or what the largest report of the plan takes", "413"),
         (
+            "waiting for a request",
+            f"{_size(protocol.MAX_HEADERS)} of empty lines; {protocol.HEADER_SECONDS:g} seconds for the first, "
+            f"{protocol.KEEP_SECONDS:g} for another",
+            "the connection is closed",
+        ),
+        (
             "address and headers",
             f"{_size(protocol.MAX_HEADERS)}, the address {_size(protocol.MAX_ADDRESS)}, "
             f"within {protocol.HEADER_SECONDS:g} seconds",
@@ -77,14 +84,21 @@ def limits() -> str:
             f"{_size(most.held_bytes)} (`--held`)",
             "503 for the oldest unfinished body of the address that holds most",
         ),
+        (
+            "until the answer begins",
+            f"{most.body_timeout + most.answer_timeout:g} seconds after the headers: `--body-timeout`, and "
+            f"{most.answer_timeout:g} more",
+            "503, and the connection is closed",
+        ),
         ("waiting requests on one connection", f"{protocol.MAX_PIPELINED}", "it is closed"),
         (
-            "answers that are not read",
-            f"{_size(protocol.READ_LEAST)} read in {protocol.READ_SECONDS:g} seconds, {_size(most.held_bytes)} wait",
+            "answers that are not read, also those in the kernel",
+            f"{_size(protocol.READ_LEAST)}, or all of it, read in {protocol.READ_SECONDS:g} seconds; "
+            f"{_size(most.held_bytes)} wait",
             "the connection is reset",
         ),
         (
-            "the rest of a body that was refused, or that nobody reads",
+            "after an answer: the rest of a body that was refused or that nobody reads, or the client's own end",
             f"{_size(protocol.LINGER_BYTES)}, {protocol.LINGER_SECONDS:g} seconds",
             "the connection is closed",
         ),
@@ -101,6 +115,19 @@ def limits() -> str:
     ]
     lines = ["| what | limit | beyond |", "|---" * 3 + "|"]
     return "\n".join([*lines, *(f"| {what} | {limit} | {beyond} |" for what, limit, beyond in rows)])
+
+
+def ways() -> str:
+    """What the parts of the way of a report earn, each left out in turn."""
+    rows = json.loads(WAYS.read_text())["rows"]
+    numbers = sorted({row["connections"] for row in rows})
+    lines = ["| a collector | " + " | ".join(map(str, numbers)) + " |", "|---" * (len(numbers) + 1) + "|"]
+    for way in dict.fromkeys(row["way"] for row in rows):
+        if way != "whole":
+            found = {row["connections"]: row["processor"] for row in rows if row["way"] == way}
+            name = "as it was, on uvicorn" if way == "before" else way
+            lines.append(f"| {name} | " + " | ".join(f"{found[number]:.2f}" for number in numbers) + " |")
+    return "\n".join(lines)
 
 
 def _size(size: int) -> str:

@@ -203,6 +203,7 @@ PAGES = {
     "mutants.md": mutants_tables.TABLES,
     "threat-model.md": stopwatch_tables.TABLES,
     "decisions/0008-intervals.md": coverage_tables.TABLES,
+    "decisions/0033-a-connection-of-our-own.md": {"ways": collector_tables.ways},
 }
 
 

@@ -146,6 +146,7 @@ SLOW: dict[str, str] = {
     "test_second_plans.py::test_killed_processes": "kills collectors after a pilot",
     "cli/test_narrowing.py::test_both_rounds": "starts a collector three times",
     "collector/test_kill.py": "kills collectors and databases under load",
+    "collector/test_restarts.py": "restarts collectors behind HAProxy, with its pauses",
     "relay/test_kill.py": "kills relays and collectors under load",
     "test_openapi.py::test_a_running_collector": "lets schemathesis ask for everything",
     "test_increments.py::test_two_collectors_on_postgres": "starts two collectors and a database",

@@ -51,7 +51,7 @@ SETTINGS: dict[str, Callable[[], Settings]] = {
 
 def ready(served: Served) -> None:
     """Wait until a collector knows its plans and reads batches in the loop."""
-    collector = served.server.config.app.state.collector
+    collector = served.server.app.state.collector
     for plan in (PLAN, ALL, WIDE, FEW):
         served.client.post(served.path("reports", plan), content=b"{", headers={"content-type": formats.JSON})
     until(lambda: all(map(collector.is_prepared, (PLAN, ALL, WIDE, FEW))))

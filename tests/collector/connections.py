@@ -41,8 +41,8 @@ def watched(path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
         before = tasks(served)
         yield served
         served.client.close()
-        state = served.server.server_state
-        until(lambda: not state.connections and not state.tasks and tasks(served) <= before)
+        server = served.server
+        until(lambda: not server.connections and not server.tasks and tasks(served) <= before)
         found = served.server.bounds
         assert (found.held, found.open, found.idle, found.arriving) == (0, {}, {}, {})
         assert not found._households
@@ -51,7 +51,7 @@ def watched(path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptu
 
 def tasks(served: Served) -> int:
     """Return how many tasks the loop of a collector has."""
-    return len(asyncio.all_tasks(served.server.servers[0].get_loop()))
+    return len(asyncio.all_tasks(served.server._loop))
 
 
 def until(true: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -27,7 +27,6 @@ from hush.core.training.training import Training
 from hush.device.randomise import randomise
 from hush.server.course import begin
 from hush.server.step import first_round
-from tests.collector.prompt import end_promptly
 
 SCHEMA = hush.Schema(
     [
@@ -112,7 +111,7 @@ class Served:
 
     @property
     def app(self) -> Any:
-        return self.server.config.app
+        return self.server.app
 
     def path(self, what: str = "", plan: hush.Plan = PLAN) -> str:
         return f"/plans/{plan.id}{what and '/'}{what}"
@@ -159,7 +158,6 @@ def serving(
     **options: Any,
 ) -> Iterator[Served]:
     """Run a collector with plans and trainings (and the people per round of each), on a free port."""
-    end_promptly()
     store = kind(path / "hush.db")
     for plan in plans:
         store.add_plan(plan)
@@ -179,7 +177,7 @@ def serving(
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
             yield Served(f"http://127.0.0.1:{port}", store, client, port, server)
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join()
 
 

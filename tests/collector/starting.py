@@ -86,7 +86,7 @@ def main(folder: str, twin: str) -> None:
         open=frozenset(["submit", "submit-batch", "read"]), hosts=LOCAL, reveal_every=0.0, reveal_least=0
     )
     server = serve.make_server(SqliteStore(Path(folder) / "hush.db"), settings, ready=ready)
-    server.config.loop = "asyncio"  # whose handles can be watched
+    server.loop_factory = asyncio.new_event_loop  # whose handles can be watched
     setattr(asyncio.events.Handle, "_run", run)  # noqa: B010 - for mypy, a method has another type
     serve.run_server(server, "127.0.0.1", 0)
     compiled = kernels()

@@ -13,13 +13,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from hush.collector.http.exchanges import Run
 from hush.collector.http.protocol import Protocol
 from tests.collector.connections import CHUNKED, reports
 from tests.collector.served import HASHES, PLAN, TOKENS, anybody, report_of, serving
+from tests.collector.storm import reads_trailers
 from tests.collector.test_limits import answered
 
 TOKEN = f"Authorization: Bearer {TOKENS['submit']}"
@@ -125,7 +127,15 @@ def test_a_trailer_gives_neither_a_role_nor_another_address(tmp_path: Path) -> N
 @pytest.mark.parametrize("lie", [TOKEN, "X-Forwarded-For: 198.51.100.4"], ids=["a token", "an address"])
 def test_a_collector_that_reads_trailers_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
     """The twin: as it was."""
-    monkeypatch.setattr(Protocol, "on_header", HttpToolsProtocol.on_header)
+    real = Run.run
+
+    async def run(self: Run, app: Any) -> None:
+        self.connection.server.proxies.read(self.scope)
+        await real(self, app)
+
+    monkeypatch.setattr(Protocol, "on_header", reads_trailers)
+    monkeypatch.setattr(Protocol, "_trust", lambda *_: None)
+    monkeypatch.setattr(Run, "run", run)
     settings = anybody(tokens=HASHES, rate=0.001, burst=1)
     with serving(tmp_path, settings, forwarded="127.0.0.1") as served, proxied(tmp_path, served.port) as port:
         if lie != TOKEN:

@@ -239,7 +239,7 @@ def test_a_queue_that_is_full_and_an_end_are_not_ready(tmp_path: Path) -> None:
         go.set()
         assert [first.result(60).status_code, second.result(60).status_code] == [202, 202]
         assert served.client.get("/readyz").status_code == 200
-        served.app.state.collector.end_streams()
+        served.app.state.collector.give_notice()
         assert problem(served.client.get("/readyz"), "busy")["detail"] == "this collector is shutting down"
         assert served.client.get("/healthz").status_code == 200
 

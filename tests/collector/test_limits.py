@@ -13,9 +13,10 @@ import pytest
 
 from hush.collector import formats
 from hush.collector.http import protocol, security
+from hush.collector.http.forwarded import Proxies
 from hush.collector.http.problems import KINDS, Refused
 from hush.collector.http.security import RateLimit
-from hush.collector.serve import listen, proxies
+from hush.collector.serve import listen
 from tests.collector.served import (
     FEW,
     HASHES,
@@ -247,8 +248,11 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
         for address in ("198.51.100.1", "198.51.100.2"):
             head = {"x-forwarded-for": address}
             assert [served.client.get("/healthz", headers=head).status_code for _ in range(3)] == [200, 200, 429]
-    assert proxies("a, ::1,10.0.0.0/8 ,192.0.2.1,") == "a,::1,10.0.0.0/8,192.0.2.1,::ffff:10.0.0.0/104,::ffff:192.0.2.1"
-    assert (proxies("*"), proxies("")) == ("*", "")
+    listed = Proxies(" ::1,10.0.0.0/8 ,192.0.2.1,")
+    trusted = ["::1", "10.1.2.3", "::ffff:10.1.2.3", "192.0.2.1", "::ffff:192.0.2.1", "::ffff:c000:201"]
+    assert all(map(listed.trusts, trusted))
+    assert not any(map(listed.trusts, ["::2", "11.1.2.3", "::ffff:192.0.2.2", "", "unix", "10.0.0.0/8"]))
+    assert (bool(Proxies("*")), bool(Proxies("")), bool(Proxies(" ,"))) == (True, False, False)
 
 
 def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> None:

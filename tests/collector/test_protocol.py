@@ -15,7 +15,7 @@ import pytest
 
 from hush.collector import formats
 from hush.collector.http import bounds, protocol
-from hush.collector.serve import is_among
+from hush.collector.http.forwarded import Proxies
 from tests.collector.connections import CHUNKED, LAST, ONE, RESET, dial, ends, hear, pour, reports, until
 from tests.collector.served import FEW, PLAN, Served, anybody, report_of, serving
 from tests.collector.test_limits import answered
@@ -63,7 +63,7 @@ SLOW = {
 def test_no_state_lasts(quick: Served, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them has half a second, or one and a half for a body; a stream is cut with its request."""
     start, piece = SLOW[state]
-    monkeypatch.setattr(protocol.Protocol, "timeout_keep_alive", property(lambda _: 0.5, lambda _, __: None), False)
+    monkeypatch.setattr(protocol, "KEEP_SECONDS", 0.5)
     with dial(quick) as connection:
         connection.settimeout(0.05)
         connection.sendall(start)
@@ -181,7 +181,7 @@ def test_a_stream_with_requests_behind_it_ends_with_its_client(quick: Served) ->
     with dial(quick) as connection:
         connection.sendall(stream + ONE)
         assert connection.recv(1 << 16)
-    until(lambda: not quick.server.server_state.tasks)
+    until(lambda: not quick.server.tasks)
 
 
 def test_answers_that_nobody_reads(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,10 +319,10 @@ def test_proxies_have_as_many_connections_as_they_need(tmp_path: Path, monkeypat
         for _ in range(10):
             stack.enter_context(dial(served))
         until(lambda: len(served.server.bounds.open) == 10)
-    assert is_among("192.0.2.1,198.51.100.0/24,::1", "198.51.100.7")
-    assert is_among("*", "192.0.2.2")
-    assert not is_among("192.0.2.1,198.51.100.0/24,unix", "192.0.2.2")
-    assert not is_among("", "192.0.2.2")
+    assert Proxies("192.0.2.1,198.51.100.0/24,::1").trusts("198.51.100.7")
+    assert Proxies("*").trusts("192.0.2.2")
+    assert not Proxies("192.0.2.1,198.51.100.0/24").trusts("192.0.2.2")
+    assert not Proxies("").trusts("192.0.2.2")
 
 
 # -- clients that go away
@@ -362,6 +362,6 @@ def test_a_client_may_go_at_each_byte(quick: Served, how: str) -> None:
                     connection.shutdown(socket.SHUT_WR)
                     if b"/stream" not in text:  # which would go on
                         ends(connection)
-    until(lambda: not quick.server.server_state.tasks)
+    until(lambda: not quick.server.tasks)
     assert quick.tally(PLAN).reports <= 1
     assert json.loads(quick.client.get("/healthz").content) == {"status": "ok"}

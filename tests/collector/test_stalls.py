@@ -86,7 +86,7 @@ def watched(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iter
 
     def plainly(*arguments: Any, **named: Any) -> Any:
         server = make_server(*arguments, **named)
-        server.config.loop = "asyncio"  # whose handles can be watched
+        server.loop_factory = asyncio.new_event_loop  # whose handles can be watched
         return server
 
     monkeypatch.setattr(asyncio.events.Handle, "_run", run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the collector needs its extra")
+pytest.importorskip("starlette", reason="the collector needs its extra")
 
 from experiments import pages
 

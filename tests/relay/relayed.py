@@ -21,7 +21,6 @@ from hush.relay.forwarding import Mix
 from hush.relay.mixing import seal
 from hush.relay.serve import make_server
 from hush.relay.store import MOST, RelayStore
-from tests.collector.prompt import end_promptly
 from tests.collector.served import Served, anybody, serving
 
 SECRET = bytes(range(32))
@@ -75,7 +74,6 @@ def relaying(
     **named: Any,
 ) -> Iterator[Relayed]:
     """Run a relay on a free port, or on one that a collector was told before."""
-    end_promptly()
     store = RelayStore(path / "relay.db", key, most)
     ready = threading.Event()
     settings = Settings(hosts=LOCAL, max_body=1 << 20, **named)
@@ -93,7 +91,7 @@ def relaying(
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
             yield Relayed(f"http://127.0.0.1:{port}", store, client, server)
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join()
 
 

@@ -75,13 +75,12 @@ def host_name(text: str) -> str:
     return text.lower().removesuffix(".")
 
 
-def seconds(text: str, option: str = "--reveal-every") -> float:
-    """Return a time that was written as 60s, 5m or 1h. Only what readers see may have none."""
+def seconds(text: str, option: str, *, at_once: bool = False) -> float:
+    """Return a time that was written as 60s, 5m or 1h. `at_once`: it may be none."""
     import re
 
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smh])", text)
     time = 0.0 if found is None else float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
-    at_once = option == "--reveal-every"
     if found is None or (not time and not at_once):
         raise Refused(f"{option} is a time, as in 60s, 5m or 1h; {'0s for at once' if at_once else 'more than 0s'}")
     return time

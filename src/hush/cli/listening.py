@@ -21,6 +21,23 @@ FORWARDED = click.option(
     "--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted."
 )
 
+NOTICE = click.option(
+    "--notice",
+    metavar="TIME",
+    help="How long it serves on after SIGTERM, no longer ready, so that a proxy notices.  "
+    "[default: 7s; 0s if only this machine can reach it]",
+)
+
+
+def notice(given: str | None, *, private: bool) -> float:
+    """Return how long to serve on after SIGTERM."""
+    from hush.cli import access
+    from hush.collector import serve
+
+    if given is None:
+        return 0.0 if private else serve.NOTICE
+    return access.seconds(given, "--notice", at_once=True)
+
 
 def address(port: int) -> Callable[[F], F]:
     """Return the options for where to listen."""

@@ -34,7 +34,6 @@ EXTRAS = {
     "rich": "cli",
     "sklearn": "learn",
     "starlette": "collector",
-    "uvicorn": "collector",
     "uvloop": "collector",
     "vl_convert": "plot",
 }

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     help="Take this many reports of a plan in all. Each leaves about 25 bytes in the file, until the plan is closed.",
 )
 @listening.FORWARDED
+@listening.NOTICE
 @listening.connections
 @click.option("--json", "machine", is_flag=True, help="Print the address as one line of JSON.")
 def relay(
@@ -86,6 +87,7 @@ def relay(
     rate: float,
     most: int,
     forwarded: str,
+    notice: str | None,
     connections: int,
     each: int,
     machine: bool,
@@ -124,6 +126,7 @@ def relay(
     for plan in found:
         mix.check(plan)
     seconds = access.seconds(every, "--every")
+    leaving = listening.notice(notice, private=access.is_private(host, names, forwarded))
 
     def ready(address: str) -> None:
         if machine:
@@ -152,6 +155,7 @@ def relay(
                 token=secret,
                 every=seconds,
                 forwarded=forwarded,
+                notice=leaving,
                 ready=ready,
             )
         finally:

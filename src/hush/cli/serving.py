@@ -151,6 +151,7 @@ if TYPE_CHECKING:
 @click.option("--sealed-only", is_flag=True, help="Take sealed batches from a relay, and nothing else.")
 @through.options
 @listening.FORWARDED
+@listening.NOTICE
 @listening.connections
 @click.option(
     "--held",
@@ -200,6 +201,7 @@ def serve(
     relay_own: int | None,
     relay_delta: float | None,
     forwarded: str,
+    notice: str | None,
     connections: int,
     each: int,
     held: int,
@@ -223,6 +225,8 @@ def serve(
     from hush.core.sealing import CollectorKey
 
     listening.check_rate(rate)
+    private = access.is_private(host, names, forwarded)
+    leaving = listening.notice(notice, private=private)
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
     if sealed_keys and tickets is not None:
@@ -244,8 +248,8 @@ def serve(
         open_=open_,
         names=names,
         local=access.is_local(host),
-        private=access.is_private(host, names, forwarded),
-        every=access.seconds(every),
+        private=private,
+        every=access.seconds(every, "--reveal-every", at_once=True),
         least=least,
     )
     secrets = [listening.key_of(Path(name), "sealed reports", make=not i) for i, name in enumerate(sealed_keys)]
@@ -301,7 +305,7 @@ def serve(
                     page = f"https://{names[0]}" if names else address
                     click.echo(f"hush: the form sends to {named.url}, which must allow its page: --origin {page}")
 
-            service.run(opened, settings, host=host, port=port, forwarded=forwarded, ready=ready)
+            service.run(opened, settings, host=host, port=port, forwarded=forwarded, notice=leaving, ready=ready)
         finally:
             opened.close()
 

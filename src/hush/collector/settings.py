@@ -81,7 +81,8 @@ class Settings:
     names that requests may use, without ports and in lower case; `addresses`: numeric ones too. `origins`: which web
     pages may send reports to a plan, by plan id; "*" stands for all other plans. `rate`: reports per second from one
     address, with bursts of `burst`; 0 for no limit. A request counts as one report at least. `check_ids`: check every
-    report id within batches too. `reveal_every`, `reveal_least`: numbers that readers see move at most once in
+    report id within batches too. `answer_timeout`: how long an answer may take to begin,
+    after a body has had its time. `reveal_every`, `reveal_least`: numbers that readers see move at most once in
     `reveal_every` seconds, and by at least `reveal_least` reports; both 0: at once. `streams`: how many may be open at
     once. One address may have `streams_each` of them; addresses of this machine, where a proxy may stand for everybody,
     may have all. `health_timeout`: how long a commit may take before the collector counts as not ready; a check of the
@@ -100,6 +101,7 @@ class Settings:
     max_body: int = 16 << 20
     max_single: int = 1 << 16
     body_timeout: float = 30.0
+    answer_timeout: float = 120.0
     check_ids: bool = False
     tokens: Mapping[Role, frozenset[str]] = field(default_factory=dict)
     open: frozenset[Role] = frozenset()

@@ -70,7 +70,7 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None, secret
             with _without_proxies():
                 yield Service(f"http://{HOST}:{listening.getsockname()[1]}", plan, store)
         finally:
-            server.should_exit = True
+            server.stop()
             thread.join()
 
 

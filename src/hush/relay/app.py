@@ -70,9 +70,12 @@ class Relay:
         self.place, self.heads = Place("/sealed/", "", {OCTETS.encode(): OCTETS}), Heads()
         self.known = self._plans.get
 
-    def end_streams(self) -> None:
-        """Begin to end. There are no streams."""
+    def give_notice(self) -> None:
+        """Say that this relay is not ready, as it will end soon."""
         self._gate.ending = True
+
+    def end_streams(self) -> None:
+        """Do nothing: there are no streams."""
 
     def _plan(self, request: Request) -> Plan:
         plan = self._plans.get(request.path_params["plan"])

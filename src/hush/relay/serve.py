@@ -33,6 +33,7 @@ def make_server(
     token: str | None = None,
     every: float = EVERY,
     forwarded: str = "",
+    notice: float = 0.0,
     ready: Callable[[str], None] | None = None,
 ) -> Any:
     """Return a server of a relay, which takes sockets."""
@@ -44,7 +45,7 @@ def make_server(
             logger.warning("%d reports wait for a relay with another key (plan %s)", strange, plan.id[:12])
     client = Client(collector, token=token, timeout=TIMEOUT, attempts=1)
     app = Relay(store, plans, mix.key, settings, Forwarder(store, plans, mix, client, every)).app()
-    return server_of(app, settings, forwarded=forwarded, ready=ready)
+    return server_of(app, settings, forwarded=forwarded, notice=notice, ready=ready)
 
 
 def run(

@@ -114,9 +114,12 @@ class Collector:
         app.state.collector = self
         return app
 
+    def give_notice(self) -> None:
+        """Say that this collector is not ready, as it will end soon. Everything is served on."""
+        self._gate.ending = True
+
     def end_streams(self) -> None:
         """Let streams of estimates end, as they would keep a server from stopping. Called within the loop."""
-        self._gate.ending = True
         self._visible.streams.end()
 
     @endpoint("GET", "/openapi.json", "This interface", role=None, answers=dict)

@@ -16,7 +16,7 @@ from hush.collector.http.security import household, is_here
 from hush.collector.settings import Settings
 
 if TYPE_CHECKING:
-    from hush.collector.http.cycles import Cycle
+    from hush.collector.http.exchanges import Exchange
     from hush.collector.http.protocol import Protocol
 
 SWEEP = 0.5  # seconds between two looks at all connections
@@ -58,7 +58,7 @@ class Bounds:
                 return "busy"
             oldest = next(iter(self.idle))
             self.leave(oldest)
-            (oldest.transport.abort if oldest.transport.get_write_buffer_size() else oldest.transport.close)()
+            oldest.make_way()
         self._households[sender] += 1
         self.open[connection] = sender
         self.idle[connection] = None
@@ -80,16 +80,16 @@ class Bounds:
         """Return whether this many bytes more fit."""
         return self.held + size <= self.settings.held_bytes
 
-    def take(self, cycle: Cycle, size: int) -> bool:
+    def take(self, exchange: Exchange, size: int) -> bool:
         """Count bytes of a request; return whether there is room for them."""
-        cycle.held += size
+        exchange.held += size
         self.held += size
         return self.held <= self.settings.held_bytes
 
-    def release(self, cycle: Cycle) -> None:
+    def release(self, exchange: Exchange) -> None:
         """Let the bytes of a request go."""
-        self.held -= cycle.held
-        cycle.held = 0
+        self.held -= exchange.held
+        exchange.held = 0
 
     def make_room(self, newest: Protocol) -> None:
         """Refuse unfinished bodies until the rest fits, that of `newest` last.
@@ -143,5 +143,5 @@ class Bounds:
         for size, connection in sorted(unsent, key=lambda pair: -pair[0]):
             if total <= self.settings.held_bytes:
                 break
-            connection.transport.abort()
+            connection.reset()
             total -= size

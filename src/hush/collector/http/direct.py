@@ -4,11 +4,8 @@ An ASGI application costs a task, an event, several dictionaries and two message
 and wraps on top of that: together more than everything that hush does with a report. So the most frequent request
 (`POST /plans/{plan}/reports`: a report or a small batch, with its length announced) is answered within the protocol.
 A relay's most frequent request goes a short way too (`Place`). All other requests go the long way, through the
-application. Both ways check by the same functions, in the same order,
-and answer with the same bytes; a test sends the same requests both ways.
-
-uvicorn has an object per request (`cycle`) with an event that it sets when a piece of the body has come, when the body
-is complete, and when the client has gone. `Direct` stands in the place of that event.
+application. Both ways check by the same functions, in the same order, and answer with the same bytes; a test sends the
+same requests both ways.
 
 A client sends nearly the same head (request line and headers) with every report. Parsing and checking the same bytes
 again gives the same result, as the settings of a collector do not change: so `Heads` keeps the results, for requests
@@ -17,11 +14,9 @@ that arrive whole and alone. Limits on senders, the body, and everything after i
 
 from __future__ import annotations
 
-import http
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,20 +24,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hush.collector.formats import BATCHES, SINGLES
+from hush.collector.http.exchanges import Exchange
 from hush.collector.http.responses import Ready
 from hush.collector.submissions import Outcome, Submission
 from hush.core.plan import Plan
 
 if TYPE_CHECKING:
     from hush.collector.http.app import Collector
+    from hush.collector.http.protocol import Protocol
 
 ID_LENGTH = 64
 LONGEST = 1 << 14  # bytes of a body: reading longer ones may take long
 BATCH, TOKEN = b"hush-batch", b"authorization"
-OF_CONNECTION = ("client", "server", "scheme", "state")  # what differs where the head is the same
+OF_CONNECTION = ("client", "server", "scheme")  # what differs where the head is the same
 # A request with one of these needs more care than this way has.
 OTHERS = frozenset((b"expect", b"transfer-encoding", b"content-encoding", b"upgrade", b"trailer", b"te"))
-STATUS = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in http.HTTPStatus}
 KEPT_HEADS, MAX_HEAD = 1024, 1 << 10  # how many, and of how many bytes at most
 BLANK = b"\r\n\r\n"
 NAMED = re.compile(rb"\r\n[Hh]ush-[Bb]atch: ([0-9a-f]{32})\r\n")  # a new one in every batch
@@ -143,38 +139,41 @@ def _unnamed(head: bytes) -> tuple[bytes, bytes]:
     return head[: found.start(1)] + head[found.end(1) :], found[1]
 
 
-class Direct:
-    """One request on the short way. `cycle` is uvicorn's, whose event this is. `known`: its head was taken before."""
+class Direct(Exchange):
+    """One request on the short way. `known`: its head was taken before."""
 
-    __slots__ = ("_collector", "_cycle", "_done_with", "_known", "_request", "accepted", "kind", "plan")
+    accepted = False  # by the intake
 
-    def __init__(self, collector: Collector, cycle: Any, plan: Plan, kind: str, known: bool = False) -> None:
-        self._collector, self._cycle, self.plan, self.kind, self._known = collector, cycle, plan, kind, known
-        self._done_with = self.accepted = False
+    def __init__(
+        self, connection: Protocol, scope: Any, keep_alive: bool, plan: Plan, kind: str, known: bool = False
+    ) -> None:
+        super().__init__(connection, scope, keep_alive)
+        self.plan, self.kind, self._known = plan, kind, known
+        self._waits = True  # for its turn, and for the rest of its body
+        self._begun = False
 
-    @property
-    def scope(self) -> Any:
-        """What ASGI calls the request."""
-        return self._cycle.scope
+    def begin(self) -> None:
+        """Take the request if its body is complete already."""
+        self._begun = True
+        self.hear()
 
-    def set(self) -> None:
+    def hear(self) -> None:
         """Look whether the body is complete. If the client has gone before that, nothing is counted."""
-        cycle = self._cycle
-        if self._done_with:
+        if not self._waits or not self._begun:
             return
-        if cycle.disconnected:
-            self._done_with = True
-            cycle.bounds.release(cycle)
-        elif cycle.fault or not cycle.more_body:
-            body, cycle.body = bytes(cycle.body), bytearray()
+        if self.gone:
+            self._waits = False
+            self.connection.bounds.release(self)
+        elif self.fault or not self.more_body:
+            body, self.body = bytes(self.body), bytearray()
             self.take(body)
 
     def take(self, body: bytes) -> None:
         """Take a request that is complete, or was broken off."""
-        self._done_with = True
-        request = self._request = Request(self._cycle.scope)
-        fault = self._cycle.fault
-        refused = self._collector.take(request, self.plan, self.kind, body, fault, self._done, known=self._known)
+        self._waits = False
+        request = self._request = Request(self.scope)
+        collector = self.connection.server.collector
+        refused = collector.take(request, self.plan, self.kind, body, self.fault, self._done, known=self._known)
         if refused is None:
             self.accepted = True
         else:
@@ -182,40 +181,13 @@ class Direct:
 
     def _done(self, submission: Submission, outcome: Outcome | Exception) -> None:
         """Answer: the report is durable, or was not counted."""
-        self._answer(self._collector.taken(self._request, submission, outcome))
+        self._answer(self.connection.server.collector.taken(self._request, submission, outcome))
 
     def _answer(self, response: Response | Ready) -> None:
-        cycle = self._cycle
-        cycle.bounds.release(cycle)
-        if cycle.disconnected:
+        self.connection.bounds.release(self)
+        if self.gone:
             return
-        parts = [STATUS[response.status_code]]
-        said = False
-        headers = response.raw_headers
-        for name, value in [*cycle.default_headers, *headers]:
-            parts += (name, b": ", value, b"\r\n")
-            said = said or name == b"connection"
-        if said:
-            cycle.keep_alive = False  # no other value is ever sent
-        elif not cycle.keep_alive:
-            parts.append(b"connection: close\r\n")
-        parts += (b"\r\n", bytes(response.body))
-        cycle.response_started = cycle.response_complete = True
-        cycle.transport.write(b"".join(parts))
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
-
-
-async def nothing(*_: Any) -> None:
-    """Be the application behind a middleware that only changes the scope."""
-
-
-def at_once(middleware: Callable[..., Any], scope: Any) -> None:
-    """Let an ASGI middleware change a scope. It only waits for the application behind it: here `nothing`."""
-    step = middleware(scope, None, None)
-    try:
-        step.send(None)
-    except StopIteration:
-        return
-    raise RuntimeError("a middleware waits")
+        self.started = True
+        parts = self.head(response.status_code, response.raw_headers)
+        self.connection.write(b"".join((*parts, b"\r\n", bytes(response.body))))
+        self.end()

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-LOGGERS = ("hush.collector", "hush.relay", "uvicorn.error")
+LOGGERS = ("hush.collector", "hush.relay", "asyncio")
 LINES = 5  # of a kind, in a second
 KINDS = 1000  # kinds that are remembered; all others share one bound
 LONGEST = 2000  # characters of a value that is filled in
