@@ -100,6 +100,12 @@ def test_what_is_wrong_is_said_before_anything_listens() -> None:
     assert "token cannot be read" in refused(*relay, *numbers, "--token", "absent")
     Path("empty").write_text("")
     assert "is empty" in refused(*relay, *numbers, "--token", "empty")
+    Path("token").write_text("secret")
+    away = [*relay[:3], "http://collector.example", *relay[4:], *numbers]
+    assert "by https:// only" in refused(*away, "--token", "token")
+    for proxies in ("*", "127.0.0.1,*", "0.0.0.0/0", "::/0", "proxy.example", "172.30.77.1/24"):
+        assert "--forwarded" in refused(*relay, *numbers, "--forwarded", proxies)
+        assert "--forwarded" in refused("serve", "plan.json", "--store", "sqlite://a.db", "--forwarded", proxies)
     assert "--rate" in refused(*relay, *numbers, "--rate", "-1")
     assert "--every" in refused(*relay, *numbers, "--every", "0s")
     assert "--origin" in refused(*relay, *numbers, "--origin", "here")

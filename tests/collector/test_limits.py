@@ -17,6 +17,7 @@ from hush.collector.http.forwarded import Proxies
 from hush.collector.http.problems import KINDS, Refused
 from hush.collector.http.security import RateLimit
 from hush.collector.serve import listen
+from hush.errors import InputError
 from tests.collector.served import (
     FEW,
     HASHES,
@@ -237,6 +238,33 @@ def test_the_rate_limit_and_proxies(tmp_path: Path) -> None:
         assert 1 <= int(refused.headers["retry-after"]) <= 10
 
 
+@pytest.mark.parametrize("way", ["one list", "a line for each", "through two proxies"])
+def test_a_client_cannot_choose_the_address_that_counts(tmp_path: Path, way: str) -> None:
+    """A proxy adds the address that it sees behind whatever the client has written: that one counts, and no other."""
+    with serving(tmp_path, anybody(rate=0.001, burst=2), forwarded="127.0.0.1,10.0.0.7") as served:
+
+        def asked(forged: str) -> int:
+            texts = [forged, "203.0.113.7"]
+            if way == "a line for each":
+                return served.client.get("/healthz", headers=[("x-forwarded-for", text) for text in texts]).status_code
+            texts += ["10.0.0.7"] if way == "through two proxies" else []
+            return served.client.get("/healthz", headers={"x-forwarded-for": ", ".join(texts)}).status_code
+
+        assert [asked(f"198.51.100.{i}") for i in range(4)] == [200, 200, 429, 429]
+
+
+def test_everybody_is_no_proxy() -> None:
+    """With `*` the first address of the header counted, which is the client's own text."""
+    for listed in ("", "127.0.0.1", "127.0.0.1, ::1", "172.30.77.0/24,2001:db8::/32"):
+        Proxies(listed)
+    for listed in ("*", "127.0.0.1, *", "0.0.0.0/0", "::/0"):
+        with pytest.raises(InputError, match="stands for everybody"):
+            Proxies(listed)
+    for listed in ("proxy", "127.0.0.1/8", "1.2.3", "unix:"):
+        with pytest.raises(InputError, match="is no address and no network"):
+            Proxies(listed)
+
+
 @pytest.mark.parametrize("forwarded", ["127.0.0.1", "192.0.2.1, 127.0.0.0/8"])
 def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded: str) -> None:
     """There it is ::ffff:127.0.0.1."""
@@ -252,7 +280,7 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
     trusted = ["::1", "10.1.2.3", "::ffff:10.1.2.3", "192.0.2.1", "::ffff:192.0.2.1", "::ffff:c000:201"]
     assert all(map(listed.trusts, trusted))
     assert not any(map(listed.trusts, ["::2", "11.1.2.3", "::ffff:192.0.2.2", "", "unix", "10.0.0.0/8"]))
-    assert (bool(Proxies("*")), bool(Proxies("")), bool(Proxies(" ,"))) == (True, False, False)
+    assert (bool(Proxies("::1")), bool(Proxies("")), bool(Proxies(" ,"))) == (True, False, False)
 
 
 def test_forwarded_addresses_are_not_believed_unless_asked(tmp_path: Path) -> None:

@@ -25,6 +25,29 @@ def test_addresses(url: str) -> None:
         Client(url)
 
 
+def test_a_token_goes_to_another_machine_by_https_only() -> None:
+    """A name that only begins like this machine's is another machine."""
+    for url in (
+        "http://127.0.0.1:1",
+        "http://127.1.2.3",
+        "http://[::1]:80/hush",
+        "http://localhost",
+        "https://a.example",
+    ):
+        assert Client(url, token="secret") is not None  # noqa: S106
+    for url in (
+        "http://a.example",
+        "http://10.0.0.1",
+        "http://127.0.0.1.example",
+        "http://localhost.example",
+        "http://[::2]",
+    ):
+        with pytest.raises(hush.InputError, match="by https:// only"):
+            Client(url, token="secret")  # noqa: S106
+        assert Client(url) is not None
+        assert Client(url, relay="http://127.0.0.1:1", key="07" * 32) is not None
+
+
 def test_redirects_are_not_followed(served: Served) -> None:
     elsewhere = served.url + served.path()
     for status in (301, 302, 303, 307, 308):

@@ -62,7 +62,7 @@ def opened(
     opener, slept = Opener(*answers), list[float]()
     monkeypatch.setattr("hush.device.network._opener", opener)
     monkeypatch.setattr("hush.device.network.time.sleep", slept.append)
-    return Server("relay", "http://there/hush//", token, 7.0, attempts, 1.0), opener, slept
+    return Server("relay", "https://there/hush//", token, 7.0, attempts, 1.0), opener, slept
 
 
 def refused_by(status: int, body: bytes = b"", **headers: str) -> urllib.error.HTTPError:
@@ -85,10 +85,10 @@ def test_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     head = {"Accept": "application/json", "Authorization": "Bearer secret"}
     sent = head | {"Content-type": "a/b"}
     assert found == [
-        ("http://there/hush/plans/1", "GET", None, head, 7.0),
-        ("http://there/hush/lists/1", "GET", None, head, 600.0),
-        ("http://there/hush/reports", "POST", b"body", sent, 7.0),
-        ("http://there/hush/reports", "POST", b"body", sent | {"Hush-ticket": "t"}, 7.0),
+        ("https://there/hush/plans/1", "GET", None, head, 7.0),
+        ("https://there/hush/lists/1", "GET", None, head, 600.0),
+        ("https://there/hush/reports", "POST", b"body", sent, 7.0),
+        ("https://there/hush/reports", "POST", b"body", sent | {"Hush-ticket": "t"}, 7.0),
     ]
     plain, opener, _ = opened(monkeypatch, Response(b""))
     plain.get("/")

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -56,12 +57,15 @@ func (r *Refusal) Error() string {
 	return strings.TrimRight(fmt.Sprintf("the collector refuses: %d %s %s", r.Status, r.Kind, r.Detail), " ")
 }
 
-// New is a client of the collector at an address. The token may be empty.
+// New is a client of the collector at an address. The token may be empty; to another machine it goes by https:// only.
 func New(address, token string) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" ||
 		parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 		return nil, errors.New("the collector must be an address as https://reports.example.org")
+	}
+	if token != "" && parsed.Scheme == "http" && !isHere(parsed.Hostname()) {
+		return nil, errors.New("a token goes to another machine by https:// only: others could read it on its way")
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true
@@ -71,6 +75,12 @@ func New(address, token string) (*Client, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &Client{strings.TrimRight(address, "/"), token, "", client, sleep}, nil
+}
+
+// isHere says whether a host name is this machine.
+func isHere(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
 // Plan fetches a plan and the long lists that it names, and checks that its text has this id, that the lists are those of the

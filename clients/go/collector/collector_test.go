@@ -277,6 +277,21 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+func TestATokenGoesToAnotherMachineByHTTPSOnly(t *testing.T) {
+	for address, good := range map[string]bool{
+		"https://reports.example.org": true, "http://127.0.0.1:8000/": true, "http://127.1.2.3": true, "http://[::1]:80": true,
+		"http://localhost": true, "http://reports.example.org": false, "http://10.0.0.1": false, "http://localhost.example": false,
+		"http://127.0.0.1.example": false, "http://[::2]": false,
+	} {
+		if _, err := New(address, "secret"); (err == nil) != good {
+			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := New(address, ""); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 func TestLedgerFile(t *testing.T) {
 	text, _ := planText(t, "channel-grr.json")
 	plan, err := hush.ParsePlan([]byte(text))

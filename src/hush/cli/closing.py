@@ -35,8 +35,6 @@ def close(url: str, plan: str, token: str | None, yes: bool, machine: bool) -> N
     from hush.cli import operators
     from hush.errors import CollectorError
 
-    if token is not None:
-        operators.check_way(url)
     collector = operators.Operator(url, token=None if token is None else listening.token_of(token), attempts=2)
     try:
         entry = operators.find(collector.plans(), plan)

@@ -17,8 +17,25 @@ F = TypeVar("F", bound=Callable[..., None])
 RATE = click.option(
     "--rate", type=NUMBER, default=0.0, metavar="N", help="Reports per second from one address (0: no limit)."
 )
+
+
+def _forwarded(_: click.Context, __: click.Parameter, text: str) -> str:
+    from hush.collector.http.forwarded import Proxies
+    from hush.errors import InputError
+
+    try:
+        Proxies(text)
+    except InputError as error:
+        raise Refused(f"--forwarded: {error}") from None
+    return text
+
+
 FORWARDED = click.option(
-    "--forwarded", default="", metavar="ADDRESSES", help="Proxies whose X-Forwarded-For is trusted."
+    "--forwarded",
+    default="",
+    metavar="ADDRESSES",
+    callback=_forwarded,
+    help="Proxies whose X-Forwarded-For is trusted: addresses and networks, with commas between them.",
 )
 
 NOTICE = click.option(

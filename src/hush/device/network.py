@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import ipaddress
 import json
 import math
 import secrets
@@ -36,6 +37,8 @@ class Server:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"the address of a {kind} begins with https:// (or http://)")
+        if token is not None and parts.scheme == "http" and not _is_here(parts.hostname):
+            raise InputError("a token goes to another machine by https:// only: others could read it on its way")
         self._kind, self._url, self._token = kind, url.rstrip("/"), token
         self.timeout, self._attempts, self._pause = timeout, max(1, attempts), pause
 
@@ -94,6 +97,14 @@ class Server:
         except (ValueError, KeyError, TypeError, AttributeError, OSError, http.client.HTTPException, RecursionError):
             words, kind = [f"the {self._kind} answered {error.code}"], ""
         return CollectorError(": ".join(word for word in words if word), error.code, kind)
+
+
+def _is_here(host: str) -> bool:
+    """Return whether a host name is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

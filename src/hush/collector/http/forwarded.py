@@ -1,9 +1,9 @@
-"""Who the client is behind proxies: what trusted ones say, and nothing that a client could say itself.
+"""Which proxies may say whose request they hand on (`--forwarded`), and what they say.
 
-Each proxy appends the address that it saw to `X-Forwarded-For`. So the list is read from its end: every address that is
-a trusted proxy is passed over, and the next is the client. What stands before it may be made up.
-
-"*" trusts whoever connects, and nobody else: the client is then the last address of the list, which that proxy wrote.
+A proxy adds the address that it sees to the end of the header X-Forwarded-For. The collector goes back from that end,
+past all proxies that it knows, and takes the first address of somebody else. Whatever stands before was written by
+that client. So the proxies must be known: if everybody counted as one, as with `*`, it would go past the client's own
+address and take a text that the client made up.
 """
 
 from __future__ import annotations
@@ -13,44 +13,53 @@ from typing import Any
 
 from hush.errors import InputError
 
+KEPT = 1000  # addresses of proxies that are remembered
 SCHEMES = {b"http": "http", b"https": "https"}
-EVERYBODY = "*"
 
 
 class Proxies:
-    """The proxies that are trusted: addresses, networks, or "*", with commas between them."""
+    """The proxies that are trusted: addresses and networks, with commas between them."""
 
     def __init__(self, listed: str = "") -> None:
-        self._names: set[str] = set()
         self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
         for name in filter(None, map(str.strip, listed.split(","))):
             try:
-                if "/" in name:
-                    self._networks.append(ipaddress.ip_network(name))
-                    continue
-                if name != EVERYBODY:
-                    ipaddress.ip_address(name)
-            except ValueError as error:
-                raise InputError(f"a trusted proxy is an address, a network or *, not {name!r}: {error}") from None
-            self._names.add(name)
-        self.everybody = EVERYBODY in self._names
+                found = None if name == "*" else ipaddress.ip_network(name)
+            except ValueError:
+                raise InputError(
+                    f"{name!r} is no address and no network: a proxy is written as 127.0.0.1, a network as "
+                    "172.30.77.0/24"
+                ) from None
+            if found is None or found.prefixlen == 0:
+                raise InputError(
+                    f"{name} stands for everybody, and clients would choose their own addresses: name the proxy, or "
+                    "its network as 172.30.77.0/24"
+                )
+            self._networks.append(found)
+        self._known: set[str] = set()  # proxies that were seen
 
     def __bool__(self) -> bool:
-        return bool(self._names or self._networks)
+        return bool(self._networks)
 
     def trusts(self, address: str) -> bool:
-        """Return whether whoever connects from this address is a trusted proxy."""
-        return self.everybody or self._listed(address)
+        """Return whether this is the address of a trusted proxy."""
+        if not self._networks:
+            return False
+        if address in self._known:
+            return True
+        if not self._listed(address):
+            return False
+        if len(self._known) < KEPT:
+            self._known.add(address)
+        return True
 
     def _listed(self, address: str) -> bool:
-        if address in self._names:
-            return True
         try:
             found = ipaddress.ip_address(address)
         except ValueError:
             return False
         plain = getattr(found, "ipv4_mapped", None) or found  # as an IPv6 socket sees an address of IPv4
-        return str(plain) in self._names or any(plain in network for network in self._networks)
+        return any(plain in network for network in self._networks)
 
     def read(self, scope: Any) -> None:
         """Change the client and the scheme of a request to what its proxy says."""
@@ -65,12 +74,4 @@ class Proxies:
                 scope["scheme"] = SCHEMES.get(value.strip().lower(), scope["scheme"])
         hops = [hop for hop in hops if hop]
         if hops:
-            scope["client"] = (self._client(hops), 0)
-
-    def _client(self, hops: list[str]) -> str:
-        if not self.everybody:
-            for hop in reversed(hops):
-                if not self._listed(hop):
-                    return hop
-            return hops[0]
-        return hops[-1]
+            scope["client"] = (next((hop for hop in reversed(hops) if not self.trusts(hop)), hops[0]), 0)
