@@ -9,8 +9,9 @@ from typing import Any
 from hush.core import codec
 from hush.core.design import design
 from hush.core.exact import WORD, exp_bounds
+from hush.core.plan import Plan
 from hush.core.schema import Numeric, Schema
-from hush.core.sealing import CollectorKey, info, pad
+from hush.core.sealing import CollectorKey, info, pad, question_info
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal_with, x25519
 from hush.testing import RecordedCoins, SeededCoins
@@ -67,12 +68,39 @@ def sealed() -> dict[str, Any]:
         text = seal_with(ephemeral, pad(report), key, info(plan))
         cases.append({"ephemeral": ephemeral.hex(), "report": report.encode().hex(), "sealed": text.hex()})
     return {
-        "about": "reports sealed for a collector: HPKE base mode, X25519, HKDF-SHA256, AES-128-GCM",
+        "about": "sealed reports and questions: HPKE base mode, X25519, HKDF-SHA256, AES-128-GCM",
         "plan": plan.to_json(),
         "secret": secret.hex(),
         "key": key.public.hex(),
+        "questions": [_question(seed, plan, key) for seed in range(2)],
+        "bad_keys": bad_keys(),
         "cases": cases,
     }
+
+
+def _question(seed: int, plan: Plan, key: CollectorKey) -> dict[str, str]:
+    """Return a relay's question whether the plan is closed."""
+    ephemeral, text = (bytes(SeededCoins(seed + at).below(256) for _ in range(32)) for at in (30, 40))
+    asked = seal_with(ephemeral, text, key, question_info(plan))
+    return {"ephemeral": ephemeral.hex(), "text": text.hex(), "question": asked.hex()}
+
+
+def bad_keys() -> list[dict[str, str]]:
+    """Return points of small order, as bytes: X25519 makes zeros of each, so everybody reads what is sealed for it."""
+    p = 2**255 - 19
+    eighths = (
+        0x00B8495F16056286FDB1329CEB8D09DA6AC49FF1FAE35616AEB8413B7C7AEBE0,
+        0x57119FD0DD4E22D8868E1C58C45C44045BEF839C55B1D0B1248C50A3BC959C5F,
+    )
+    named = [(0, "zeros"), (1, "1"), (p - 1, "p - 1"), (p, "p, that is 0"), (p + 1, "p + 1, that is 1")]
+    named += [(number, "a point of order 8") for number in eighths]
+    named += [(number | 1 << 255, f"{why}; the highest bit is not read") for number, why in named]
+    found = []
+    for number, why in named:
+        point = number.to_bytes(32, "little")
+        assert not any(x25519(bytes(range(32)), point))
+        found.append({"key": point.hex(), "why": why})
+    return found
 
 
 def exponentials() -> dict[str, Any]:

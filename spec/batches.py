@@ -44,6 +44,7 @@ def sealed_batches() -> dict[str, Any]:
         {"body": "", "why": "nothing"},
         {"body": body[:-1].hex(), "why": "a byte is missing"},
         {"body": (body + b"\0").hex(), "why": "a byte too many"},
+        {"body": (body[:6] + bytes(32) + body[38:]).hex(), "why": "the key is zeros"},
         {"body": (b"HUSHS2" + body[6:]).hex(), "why": "another version"},
         {
             "body": (body[: head - 4] + (3).to_bytes(4, "big") + body[head:]).hex(),

@@ -16,7 +16,7 @@ from hush.core import codec
 from hush.core.channels import CHANNELS, Additive
 from hush.core.channels.levels import Levelled
 from hush.core.exact import exp_bounds
-from hush.core.sealing import SealedBatch, batch_id, info, pad
+from hush.core.sealing import CollectorKey, SealedBatch, batch_id, info, pad, question_info
 from hush.device.randomise import randomise_from
 from hush.device.sealing import seal_with
 from hush.testing import ListedCoins
@@ -149,6 +149,15 @@ def test_sealed_reports_open() -> None:
         assert opener.open(plan, bytes.fromhex(case["sealed"])) == report
         bound = info(plan)
         assert seal_with(bytes.fromhex(case["ephemeral"]), pad(report), opener.key, bound).hex() == case["sealed"]
+    for case in file["questions"]:
+        text, question = bytes.fromhex(case["text"]), bytes.fromhex(case["question"])
+        bound = question_info(plan)
+        assert seal_with(bytes.fromhex(case["ephemeral"]), text, opener.key, bound) == question
+        assert opener.prove(plan, question) == text
+    assert len(file["bad_keys"]) == 14
+    for bad in file["bad_keys"]:
+        with pytest.raises(ReportError, match="not a key"):
+            CollectorKey.from_hex(bad["key"])
 
 
 def test_sealed_batches_are_read() -> None:

@@ -306,19 +306,41 @@ def test_a_relay_with_another_key_and_one_that_has_closed_the_plan(visit: Visit,
     visit.context.unroute_all()
     relay.store.close_plan(PLAN.id)
     page.get_by_role("button", name="Send it again").click()
-    expect(page.get_by_test_id("late")).to_contain_text("takes no more reports")
+    expect(page.get_by_role("status")).to_have_text("This survey has ended.")
+    expect(page.get_by_test_id("late")).to_contain_text("Yours was sent to the relay before")
     assert len(set(sealed(visit))) == 1
 
 
 def test_a_closed_plan_asks_nobody(visit: Visit, parts: tuple[Served, Relayed]) -> None:
-    """A relay does not know that a plan is closed, so its form asks the collector first."""
+    """A relay hears a little later that a plan is closed, so its form asks the collector first."""
     served, _ = parts
     served.store.close_plan(PLAN.id)
     visit.allowed = ("status of 409",)
     page = form(visit, served)
     expect(page.get_by_test_id("late")).to_contain_text("takes no more reports")
+    expect(page.get_by_role("status")).to_have_text("This survey has ended.")
     check_accessible(page)
     assert not visit.posts
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("de", "Diese Umfrage ist beendet."),
+        ("es", "Esta encuesta ha terminado."),
+        ("fr", "Cette enquête est terminée."),
+        ("zh", "这份问卷已结束。"),
+    ],
+)
+def test_the_form_says_in_the_language_of_the_reader_that_a_survey_has_ended(
+    visit: Visit, parts: tuple[Served, Relayed], language: str, said: str
+) -> None:
+    served, _ = parts
+    served.store.close_plan(PLAN.id)
+    visit.allowed = ("status of 409",)
+    page = visit.open(f"{served.url}/?plan={PLAN.id}&lang={language}")
+    expect(page.get_by_role("status")).to_have_text(said)
+    check_accessible(page)
 
 
 def test_a_page_of_before_a_restart_is_loaded_again(visit: Visit, parts: tuple[Served, Relayed]) -> None:

@@ -103,6 +103,8 @@ def test_what_is_wrong_is_said_before_anything_listens() -> None:
     Path("token").write_text("secret")
     away = [*relay[:3], "http://collector.example", *relay[4:], *numbers]
     assert "by https:// only" in refused(*away, "--token", "token")
+    for key in ("0" * 64, "01" + "0" * 62):
+        assert "is not a key" in refused(*relay[:-1], key, *numbers)
     for proxies in ("*", "127.0.0.1,*", "0.0.0.0/0", "::/0", "proxy.example", "172.30.77.1/24"):
         assert "--forwarded" in refused(*relay, *numbers, "--forwarded", proxies)
         assert "--forwarded" in refused("serve", "plan.json", "--store", "sqlite://a.db", "--forwarded", proxies)

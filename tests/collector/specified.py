@@ -19,11 +19,11 @@ import hush
 from hush.collector import formats
 from hush.collector.settings import RelayNamed, Settings
 from hush.collector.stores.preview import PreviewStore
-from hush.core.sealing import SealedBatch, batch_id
+from hush.core.sealing import SealedBatch, batch_id, question_info
 from hush.device.gradient import gradient, held_out
 from hush.device.pilot import pilot
 from hush.errors import StoreError
-from hush.relay.mixing import seal
+from hush.relay.mixing import seal, seal_text
 from tests import texting
 from tests.collector.served import (
     ADMIN,
@@ -183,6 +183,11 @@ class At:
         }
         return self.sealed.client.post(self.sealed.path("sealed", plan), content=sealed, headers=head)
 
+    def question(self, body: bytes, **headers: str) -> httpx.Response:
+        """Ask the collector of sealed batches whether a plan is closed."""
+        head = OCTETS | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.sealed.client.post(self.sealed.path("closed", FEW), content=body, headers=head)
+
     def failing(
         self, served: Served, method: str, error: Exception, act: Callable[[], httpx.Response]
     ) -> httpx.Response:
@@ -218,6 +223,10 @@ def simple(request: str, answer: str, path: str, **headers: str) -> None:
 def sent(at: At, body: bytes, *, key: str = KEY.public.hex(), plan: hush.Plan = FEW, **headers: str) -> httpx.Response:
     head = OCTETS | {"hush-key": key} | {name.replace("_", "-"): value for name, value in headers.items()}
     return at.relay.client.post(f"/sealed/{plan.id}", content=body, headers=head)
+
+
+def question_of(plan: hush.Plan) -> bytes:
+    return seal_text(bytes(32), KEY, question_info(plan))
 
 
 P = f"/plans/{PLAN.id}"
@@ -296,6 +305,7 @@ def _(at: At) -> httpx.Response:
 
 simple("GET /healthz", "200", "/healthz")
 simple("GET /readyz", "200", "/readyz")
+asks("GET /readyz of a relay", "200")(lambda at: at.relay.client.get("/readyz"))
 asks("GET /readyz", "503 busy")(lambda at: at.full.client.get("/readyz"))
 asks("GET /readyz", "503 failed")(
     lambda at: at.failing(at.tickets, "check", StoreError("no disk"), lambda: at.tickets.client.get("/readyz"))
@@ -322,6 +332,19 @@ def _(at: At) -> httpx.Response:
     return at.relay.client.get("/readyz")
 
 
+@asks("GET /readyz of a relay", "409 plan-closed")
+def _(at: At) -> httpx.Response:
+    at.relay.store.close_plan(FEW.id)
+    return at.relay.client.get("/readyz")
+
+
+C = "POST /plans/PLAN/closed"
+asks(C, "200")(lambda at: at.question(question_of(FEW)))
+asks(C, "400 bad-request")(lambda at: at.question(question_of(CLOSED)))
+asks(C, "404 not-found")(lambda at: at.post(f"{P}/closed", question_of(PLAN), "application/octet-stream"))
+asks(C, "409 other-key")(lambda at: at.question(question_of(FEW), hush_key="12" * 32))
+asks(C, "413 too-large")(lambda at: at.question(question_of(FEW) + b"x"))
+asks(C, "415 wrong-type")(lambda at: at.question(question_of(FEW), content_type="text/plain"))
 S = "POST /plans/PLAN/sealed"
 asks(S, "202")(lambda at: at.batch())
 asks(S, "400 bad-request")(lambda at: at.batch(hush_batch="12"))

@@ -67,6 +67,7 @@ def relaying(
     least: int = 10,
     own: int = 0,
     every: float = 0.05,
+    ask: float = 0.05,
     port: int = 0,
     key: hush.CollectorKey = KEY,
     most: int = MOST,
@@ -79,7 +80,7 @@ def relaying(
     settings = Settings(hosts=LOCAL, max_body=1 << 20, **named)
     mix = Mix(key, least, own)
     server = make_server(
-        store, plans or [PLAN, OTHER], mix, collector, settings, every=every, ready=lambda _: ready.set()
+        store, plans or [PLAN, OTHER], mix, collector, settings, every=every, ask=ask, ready=lambda _: ready.set()
     )
     listening = listen("127.0.0.1", port)
     port = listening.getsockname()[1]

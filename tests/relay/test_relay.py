@@ -242,7 +242,7 @@ def test_reports_wait_while_the_collector_is_away(tmp_path: Path, caplog: pytest
     made, sealed = sealed_reports(10)
     with caplog.at_level(logging.WARNING), relaying(tmp_path, "http://127.0.0.1:9", least=5) as relay:
         assert relay.post(b"".join(sealed)).status_code == 202
-        wait_until(lambda: "cannot be reached" in caplog.text)
+        wait_until(lambda: "a batch waits" in caplog.text)
         batch = relay.store.batch(PLAN.id)
         assert batch is not None
     with collecting(tmp_path) as served, relaying(tmp_path, served.url, least=5) as relay:

@@ -88,7 +88,7 @@ export class Survey {
         this.members = membersBy(this.plan, this.ticket);
       }
     } catch (error) {
-      // A relay does not know that a plan is closed, so the collector is asked before.
+      // A relay hears a little later that a plan is closed, so the collector is asked before.
       if (error instanceof CollectorError && error.kind === "plan-closed") return this.late(state);
       throw error;
     }
@@ -206,7 +206,8 @@ export class Survey {
   private late(state: string | undefined): void {
     say(t("closed"));
     const heading = html("h2", {}, t("closedTitle"));
-    const yours: Record<string, string> = { sending: ` ${t("closedSent")}`, drawn: ` ${t("closedDrawn")}` };
+    const sent = t(this.way === undefined ? "closedSent" : "closedRelay");
+    const yours: Record<string, string> = { sending: ` ${sent}`, drawn: ` ${t("closedDrawn")}` };
     const text = `${t("closedText")}${yours[state ?? ""] ?? ""}`;
     show(html("section", { "data-testid": "late" }, heading, html("p", {}, text)));
     begin(heading);

@@ -75,11 +75,28 @@ export async function sealWith(secret: Bytes, text: Bytes, key: Bytes, info: Byt
  * All sealed reports of a plan have one length. Every call gives other bytes: keep them to send again.
  */
 export async function seal(report: Report, key: string): Promise<Bytes> {
-  if (!/^[0-9a-f]{64}$/.test(key)) throw new Error("the key of a collector must be 64 hexadecimal digits");
+  checkKey(key);
   const text = new Uint8Array(longest(report));
   text.set(report.encode());
   const info = joined(bytes("hush sealed report 2"), fromHex(report.plan.id));
   return sealWith(crypto.getRandomValues(new Uint8Array(32)), text, fromHex(key), info, new Uint8Array(0));
+}
+
+const P = 2n ** 255n - 19n;
+/** The points of small order, of the curve and of its twist: X25519 makes zeros of them, whatever the secret is. */
+const SMALL = [
+  0n,
+  1n,
+  P - 1n,
+  0x00b8495f16056286fdb1329ceb8d09da6ac49ff1fae35616aeb8413b7c7aebe0n,
+  0x57119fd0dd4e22d8868e1c58c45c44045bef839c55b1d0b1248c50a3bc959c5fn,
+];
+
+/** Refuses what is no public key of a collector, and points with which everybody could read what is sealed. */
+function checkKey(key: string): void {
+  if (!/^[0-9a-f]{64}$/.test(key)) throw new Error("the key of a collector must be 64 hexadecimal digits");
+  const point = BigInt(`0x${(key.match(/../g) ?? []).reverse().join("")}`) & (2n ** 255n - 1n);
+  if (SMALL.includes(point % P)) throw new Error("the key of a collector is not a key: everybody could read what is sealed for it");
 }
 
 /** The bytes of the longest report of its plan. */
@@ -90,7 +107,10 @@ function longest({ plan: { questions, k } }: Report): number {
 }
 
 const RETRIED = [408, 425, 429, 500, 502, 503, 504];
-const OTHER = "the relay has another key than this report is sealed for: it was not delivered, and is not sealed again";
+const SAID: Readonly<Record<string, string>> = {
+  "other-key": "the relay has another key than this report is sealed for: it was not delivered, and is not sealed again",
+  "plan-closed": "this survey has ended: its plan takes no more reports",
+};
 
 /** How a relay is reached. Times are in milliseconds. */
 export interface RelayOptions {
@@ -154,7 +174,7 @@ export async function sendSealed(
       const { status } = response;
       if (status === 202) return { new: ((await response.json()) as { new?: unknown }).new === 1 };
       const kind = await kindOf(response);
-      problem = new RelayError(kind === "other-key" ? OTHER : `the relay answered ${status}`, status, kind);
+      problem = new RelayError(SAID[kind] ?? `the relay answered ${status}`, status, kind);
       if (!RETRIED.includes(status)) attempt = attempts;
     } catch {
       // no answer, or half of one: the same bytes are sent again

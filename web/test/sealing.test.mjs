@@ -49,7 +49,8 @@ test("keys that are none are refused", async () => {
   for (const key of ["", "00", "G".repeat(64), file.key.toUpperCase(), `${file.key}00`, undefined]) {
     await assert.rejects(seal(report, key), /64 hexadecimal digits/);
   }
-  await assert.rejects(seal(report, "00".repeat(32))); // everybody knows what X25519 agrees on with it
+  assert.equal(file.bad_keys.length, 14);
+  for (const { key, why } of file.bad_keys) await assert.rejects(seal(report, key), /is not a key/, why);
 });
 
 const PLACE = "https://relay.example";
@@ -84,7 +85,7 @@ test("a relay that refuses is not asked again, and says why", async () => {
   for (const [answer, tries, status, kind, message] of [
     [() => new Response("", { status: 422 }), 1, 422, "", "the relay answered 422"],
     [() => Response.json(null, { status: 404 }), 1, 404, "", "the relay answered 404"],
-    [() => problem("plan-closed", 409), 1, 409, "plan-closed", "the relay answered 409"],
+    [() => problem("plan-closed", 409), 1, 409, "plan-closed", "this survey has ended: its plan takes no more reports"],
     [() => problem("full", 507), 1, 507, "full", "the relay answered 507"],
     [() => problem("other-key", 409), 1, 409, "other-key", /another key than this report .* not delivered, and is not sealed again/],
     [() => problem("busy", 503), 3, 503, "busy", "the relay answered 503"],

@@ -54,6 +54,9 @@ type Refusal struct {
 }
 
 func (r *Refusal) Error() string {
+	if r.Kind == "plan-closed" {
+		return fmt.Sprintf("this survey has ended: its plan takes no more reports (%d)", r.Status)
+	}
 	return strings.TrimRight(fmt.Sprintf("the collector refuses: %d %s %s", r.Status, r.Kind, r.Detail), " ")
 }
 

@@ -28,8 +28,8 @@ func NewRelay(address, key string) (*Relay, error) {
 	if err != nil {
 		return nil, errors.New("the relay must be an address as https://relay.example.net")
 	}
-	if public, err := hex.DecodeString(key); err != nil || len(public) != 32 || hex.EncodeToString(public) != key {
-		return nil, errors.New("the key of a collector must be 64 hexadecimal digits")
+	if err := hush.CheckKey(key); err != nil {
+		return nil, err
 	}
 	return &Relay{client, key}, nil
 }

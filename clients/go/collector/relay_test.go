@@ -170,6 +170,9 @@ func TestRefusalsOfARelay(t *testing.T) {
 		if !errors.As(err, &refusal) || refusal.Kind != kind {
 			t.Error(err)
 		}
+		if ended := strings.Contains(err.Error(), "this survey has ended"); ended != (kind == "plan-closed") {
+			t.Error(err)
+		}
 	}
 	for _, wrong := range []string{`{}`, `{"reports": 2, "new": 1}`, `{"reports": 1}`, `[`} {
 		_, plan, relay := relayed(t, func(w http.ResponseWriter) { w.WriteHeader(202); io.WriteString(w, wrong) })
@@ -177,7 +180,7 @@ func TestRefusalsOfARelay(t *testing.T) {
 			t.Error(wrong)
 		}
 	}
-	for _, key := range []string{"", "12", strings.ToUpper(keys[0])} {
+	for _, key := range []string{"", "12", strings.ToUpper(keys[0]), strings.Repeat("0", 64)} {
 		if _, err := NewRelay("https://relay.example.net", key); err == nil {
 			t.Error(key)
 		}

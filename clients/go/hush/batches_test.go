@@ -26,6 +26,9 @@ func splitBatch(plan *Plan, body []byte) (key []byte, own int, sealed [][]byte, 
 	for ; len(rest) > 0; rest = rest[size:] {
 		sealed = append(sealed, rest[:size])
 	}
+	if err := CheckKey(hex.EncodeToString(body[6:38])); err != nil {
+		return nil, 0, nil, err
+	}
 	count := binary.BigEndian.Uint32(body[38:head])
 	if count > uint32(len(sealed)) {
 		return nil, 0, nil, errors.New("more own reports than reports")

@@ -24,9 +24,9 @@ const (
 // beside the plan's id. All sealed reports of a plan have one length. Every call gives other bytes: keep them to send
 // them again.
 func (r *Report) Seal(key string) ([]byte, error) {
-	public, err := hex.DecodeString(key)
-	if err != nil || len(public) != keyBytes || hex.EncodeToString(public) != key {
-		return nil, errors.New("the key of a collector must be 64 hexadecimal digits")
+	public, err := readKey(key)
+	if err != nil {
+		return nil, err
 	}
 	secret := make([]byte, keyBytes)
 	if _, err := rand.Read(secret); err != nil {
@@ -35,6 +35,24 @@ func (r *Report) Seal(key string) ([]byte, error) {
 	text := make([]byte, r.plan.longest())
 	copy(text, r.Binary())
 	return sealWith(secret, text, public, append([]byte(sealedInfo), r.plan.hash[:]...), nil)
+}
+
+// CheckKey refuses what is not the public key of a collector (64 hexadecimal digits), and points of small order: with these
+// X25519 agrees on zeros, so everybody could read what is sealed.
+func CheckKey(key string) error {
+	_, err := readKey(key)
+	return err
+}
+
+func readKey(key string) ([]byte, error) {
+	public, err := hex.DecodeString(key)
+	if err != nil || len(public) != keyBytes || hex.EncodeToString(public) != key {
+		return nil, errors.New("the key of a collector must be 64 hexadecimal digits")
+	}
+	if string(x25519(make([]byte, keyBytes), public)) == string(make([]byte, keyBytes)) { // whatever the secret is
+		return nil, errors.New("the key of a collector is not a key: everybody could read what is sealed for it")
+	}
+	return public, nil
 }
 
 // longest is the length of the plan's longest binary report.

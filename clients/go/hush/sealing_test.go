@@ -37,6 +37,8 @@ func TestHPKEAsPublished(t *testing.T) {
 func TestSealedReports(t *testing.T) {
 	var file struct {
 		About, Plan, Secret, Key string
+		Questions                []struct{ Ephemeral, Text, Question string }
+		BadKeys                  []struct{ Key, Why string } `json:"bad_keys"`
 		Cases                    []struct{ Ephemeral, Report, Sealed string }
 	}
 	load(t, "sealed.json", &file)
@@ -65,10 +67,29 @@ func TestSealedReports(t *testing.T) {
 		if second, _ := report.Seal(file.Key); string(first) == string(second) {
 			t.Error("sealed twice alike")
 		}
-		for _, key := range []string{"", "00", strings.Repeat("0", 64), strings.ToUpper(file.Key), file.Key + "00"} {
+		for _, key := range []string{"", "00", strings.ToUpper(file.Key), file.Key + "00"} {
 			if _, err := report.Seal(key); err == nil {
 				t.Errorf("the key %q is taken", key)
 			}
+		}
+	}
+	for _, one := range file.Questions {
+		bound := append([]byte("hush plan closed 1"), plan.hash[:]...)
+		asked, err := sealWith(unhex(t, one.Ephemeral), unhex(t, one.Text), unhex(t, file.Key), bound, nil)
+		if err != nil || hex.EncodeToString(asked) != one.Question {
+			t.Errorf("%x, %v", asked, err)
+		}
+	}
+	if len(file.Questions) != 2 || len(file.BadKeys) != 14 {
+		t.Error(len(file.Questions), len(file.BadKeys))
+	}
+	report, err := plan.DecodeReport(unhex(t, file.Cases[0].Report))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range file.BadKeys {
+		if _, err := report.Seal(bad.Key); err == nil || !strings.Contains(err.Error(), "is not a key") {
+			t.Error(bad.Why, err)
 		}
 	}
 }

@@ -132,13 +132,15 @@ def relay(
         if machine:
             import json
 
-            click.echo(json.dumps({"address": address, "plans": [plan.id for plan in found]}))
+            ids = [plan.id for plan in found]
+            click.echo(json.dumps({"address": address, "plans": ids, "closed": list(filter(opened.is_closed, ids))}))
             return
         click.echo(f"hush: listening on {address}")
         if fresh:
             click.echo(f"hush: made {store}: it knows of no reports that another file has taken")
         for plan in found:
-            click.echo(f"hush: {address}/sealed/{plan.id}")
+            over = ": closed, and takes nothing" if opened.is_closed(plan.id) else ""
+            click.echo(f"hush: {address}/sealed/{plan.id}{over}")
 
     fresh = not Path(store).exists()
     with listening.failing():

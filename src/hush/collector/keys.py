@@ -45,6 +45,10 @@ class Keys:
             first = opener
         return first.open(plan, sealed)
 
+    def prove(self, plan: Plan, question: bytes, key: CollectorKey) -> bytes:
+        """Return the text of a question that a relay has sealed for one of the keys. Else a ReportError."""
+        return self._openers[key].prove(plan, question)
+
 
 def settle(store: Store, settings: Settings) -> None:
     """Note which key is given out for the open plans. Refuse to go on without one that was given out before."""

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from hush.core.plan import Plan
 from hush.core.report import Report
-from hush.core.sealing import KEY_SIZE, CollectorKey, info, keys, sealed_size, unpad
+from hush.core.sealing import KEY_SIZE, CollectorKey, info, keys, question_info, sealed_size, unpad
 from hush.errors import ReportError
 
 
@@ -33,6 +33,13 @@ class Opener:
             return unpad(plan, self.text(sealed, info(plan)))
         except (InvalidTag, ValueError):  # a point of small order is a ValueError, as is a text that is no report
             raise ReportError("this is not a report of the plan, sealed for this collector") from None
+
+    def prove(self, plan: Plan, question: bytes) -> bytes:
+        """Return the text of a relay's question about a plan: only the owner of the key can. Else a ReportError."""
+        try:
+            return self.text(question, question_info(plan))
+        except (InvalidTag, ValueError):
+            raise ReportError("this is not a question about the plan, sealed for this collector") from None
 
     def text(self, sealed: bytes, info: bytes, extra: bytes = b"") -> bytes:
         """Return the text of a sealed message, whatever it holds."""

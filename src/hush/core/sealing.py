@@ -28,11 +28,24 @@ TAG_SIZE = 16
 _KEM = b"KEM" + (0x0020).to_bytes(2, "big")
 _SUITE = b"HPKE" + bytes.fromhex("002000010001")
 _INFO = b"hush sealed report 2"
+_QUESTION = b"hush plan closed 1"
 _MAGIC = b"HUSHS1"
 _HEADER = len(_MAGIC) + KEY_SIZE + 4
 BATCH_ID_SIZE = 16
 MAX_BATCH = 1 << 16
 """How many sealed reports a batch may have."""
+NONCE_SIZE = 32
+QUESTION_SIZE = KEY_SIZE + NONCE_SIZE + TAG_SIZE
+"""How many bytes a relay's question has: see `question_info`."""
+_P = 2**255 - 19
+# The points of small order, of the curve and of its twist. X25519 makes zeros of them, whatever the secret key is.
+_SMALL = {
+    0,
+    1,
+    _P - 1,
+    0x00B8495F16056286FDB1329CEB8D09DA6AC49FF1FAE35616AEB8413B7C7AEBE0,
+    0x57119FD0DD4E22D8868E1C58C45C44045BEF839C55B1D0B1248C50A3BC959C5F,
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,11 @@ class CollectorKey:
     def __post_init__(self) -> None:
         if type(self.public) is not bytes or len(self.public) != KEY_SIZE:
             raise ReportError(f"the key of a collector must be {KEY_SIZE} bytes")
+        if (int.from_bytes(self.public, "little") & (1 << 255) - 1) % _P in _SMALL:
+            raise ReportError(
+                "the key of a collector is not a key: everybody could read what is sealed for it. "
+                "Take the key that `hush serve` prints"
+            )
 
     @classmethod
     def from_hex(cls, text: str) -> CollectorKey:
@@ -54,6 +72,15 @@ class CollectorKey:
 def info(plan: Plan) -> bytes:
     """Return what the key schedule binds: sealed reports of another plan do not open."""
     return _INFO + bytes.fromhex(plan.id)
+
+
+def question_info(plan: Plan) -> bytes:
+    """Return what binds a relay's question whether a plan is closed.
+
+    The question is a random text of `NONCE_SIZE` bytes, sealed for the collector's key. A collector that has closed the
+    plan opens it and answers with the text: the proof that the owner of the key says so, and says so now.
+    """
+    return _QUESTION + bytes.fromhex(plan.id)
 
 
 def sealed_size(plan: Plan) -> int:

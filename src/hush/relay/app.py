@@ -31,6 +31,7 @@ from hush.collector.settings import Settings
 from hush.core.plan import Plan
 from hush.core.sealing import KEY_SIZE, CollectorKey, split
 from hush.errors import StoreError
+from hush.relay.asking import FIRST, Asker
 from hush.relay.forwarding import Forwarder
 from hush.relay.store import Answer, Refusal, RelayStore, Taken
 
@@ -54,13 +55,27 @@ class Held(msgspec.Struct):
     new: int
 
 
+class Readiness(msgspec.Struct, omit_defaults=True):
+    """Whether reports would be taken now. `closed`: the plans of which none is, and never will be."""
+
+    status: str
+    closed: list[str] = []
+
+
 class Relay:
     """All handlers, and the parts that they share."""
 
     def __init__(
-        self, store: RelayStore, plans: Sequence[Plan], key: CollectorKey, settings: Settings, forwarder: Forwarder
+        self,
+        store: RelayStore,
+        plans: Sequence[Plan],
+        key: CollectorKey,
+        settings: Settings,
+        forwarder: Forwarder,
+        asker: Asker,
     ) -> None:
-        self.settings, self._store, self._key, self._forwarder = settings, store, key, forwarder
+        self.settings, self._store, self._key = settings, store, key
+        self._forwarder, self._asker = forwarder, asker
         self._plans = {plan.id: plan for plan in plans}
         self._gate = Gate(settings, Metrics(), lambda _: None)
         self._intake: Queue[Taken, Answer] | None = None
@@ -183,14 +198,17 @@ class Relay:
         """Answer that the process is alive."""
         return encoded(Health("ok"), headers=SECRET)
 
-    @endpoint("GET", "/readyz", "Whether reports would be taken now", role=None, answers=Health)
+    @endpoint("GET", "/readyz", "Whether reports would be taken now", role=None, answers=Readiness)
     async def ready(self, request: Request) -> Response:
-        """Answer that reports of all plans would be taken now, after a trial commit.
+        """Answer that reports of all plans but the closed ones, which it names, would be taken now.
 
-        Plans that are closed take none, and need none. It says nothing about the collector.
+        It makes a trial commit. If no plan is open, nothing would be taken. It says nothing about the collector.
         """
         if self._gate.ending:
             raise self._gate.busy("this relay is shutting down")
+        closed = [plan_id for plan_id in self._plans if self._store.is_closed(plan_id)]
+        if len(closed) == len(self._plans):
+            raise Refused("plan-closed", "every plan of this relay is closed: end it, or start it with another plan")
         for plan_id in self._plans:
             if self._store.is_full(plan_id):
                 raise Refused("full", f"plan {plan_id[:12]}: raise --most, or close it")
@@ -199,7 +217,7 @@ class Relay:
                 await asyncio.to_thread(self._store.check)
         except TimeoutError:
             raise StoreError("the store did not commit in time") from None
-        return encoded(Health("ok"), headers=SECRET)
+        return encoded(Readiness("ok", closed), headers=SECRET)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -207,14 +225,19 @@ class Relay:
         logs.bound()
         # Many requests, one commit: a request is answered when its reports are durable.
         self._intake = Queue(self._store, _size, most=self.settings.queue, most_bytes=self.settings.queue_bytes)
-        forwarding = asyncio.create_task(self._forwarder.run())
+        begun = asyncio.Event()
+        tasks = [asyncio.create_task(work) for work in (self._asker.run(begun), self._forwarder.run())]
+        with suppress(TimeoutError):  # nobody is thanked for a report of a plan that was closed before this start
+            async with asyncio.timeout(FIRST):
+                await begun.wait()
         try:
             yield
         finally:
             await self._intake.stop(self.settings.stop_timeout)
-            forwarding.cancel()
-            with suppress(asyncio.CancelledError):
-                await forwarding
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.to_thread(self._asker.close)
             await asyncio.to_thread(self._forwarder.close)
             await asyncio.to_thread(self._store.close)
 

@@ -18,6 +18,7 @@ from hush.core.plan import Plan
 from hush.core.sealing import MAX_BATCH, CollectorKey, SealedBatch, sealed_size
 from hush.device.client import Client
 from hush.errors import CollectorError, HushError, InputError, PlanError
+from hush.relay.asking import Asker
 from hush.relay.mixing import mixed
 from hush.relay.store import Batch, RelayStore
 
@@ -61,8 +62,11 @@ class Mix:
 class Forwarder:
     """Makes batches and sends them, one plan after the other."""
 
-    def __init__(self, store: RelayStore, plans: Sequence[Plan], mix: Mix, client: Client, every: float) -> None:
+    def __init__(
+        self, store: RelayStore, plans: Sequence[Plan], mix: Mix, client: Client, asker: Asker, every: float
+    ) -> None:
         self._store, self._plans, self._mix, self._client, self._every = store, plans, mix, client, every
+        self._asker = asker
         # Threads of its own: a collector that hangs must not hold up those that take reports.
         self._workers = ThreadPoolExecutor(min(WORKERS, len(plans)), "hush-forward")
 
@@ -101,8 +105,8 @@ class Forwarder:
             receipt = self._client.submit_sealed_batch(plan, batch.body)
         except CollectorError as error:
             if error.kind == "plan-closed":
-                logger.error("plan %s is closed at the collector: nothing of it is taken any more", plan.id[:12])
-                self._store.close_plan(plan.id)
+                if not self._asker.look(plan):  # anybody on the way can refuse a batch: see `hush.relay.asking`
+                    raise
             elif error.kind == "other-key" and SealedBatch.decode(plan, batch.body).key != self._mix.key:
                 # Nobody can open it any more, and it stands in the way of those that somebody can open.
                 logger.error("a batch of plan %s is dropped: the collector has given up its key", plan.id[:12])

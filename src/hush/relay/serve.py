@@ -11,8 +11,10 @@ from hush.collector.serve import files, run_server, server_of
 from hush.collector.settings import Settings
 from hush.core.plan import Plan
 from hush.device.client import Client
+from hush.device.network import Server
 from hush.errors import InputError
 from hush.relay.app import Relay
+from hush.relay.asking import ASK, Asker
 from hush.relay.forwarding import Forwarder, Mix
 from hush.relay.store import RelayStore
 
@@ -20,6 +22,7 @@ logger = logging.getLogger("hush.relay")
 
 MAX_BODY = 1 << 20  # bytes of a request
 TIMEOUT = 120.0  # seconds: a collector opens a large batch before it answers
+PATIENCE = 10.0  # seconds for an answer whether a plan is closed
 EVERY = 5.0  # seconds between two looks whether enough reports are there
 
 
@@ -32,6 +35,7 @@ def make_server(
     *,
     token: str | None = None,
     every: float = EVERY,
+    ask: float = ASK,
     forwarded: str = "",
     notice: float = 0.0,
     ready: Callable[[str], None] | None = None,
@@ -44,7 +48,8 @@ def make_server(
         if strange := store.strange(plan.id):
             logger.warning("%d reports wait for a relay with another key (plan %s)", strange, plan.id[:12])
     client = Client(collector, token=token, timeout=TIMEOUT, attempts=1)
-    app = Relay(store, plans, mix.key, settings, Forwarder(store, plans, mix, client, every)).app()
+    asker = Asker(store, plans, mix.key, Server("collector", collector, token, PATIENCE, 1, 0.0), ask)
+    app = Relay(store, plans, mix.key, settings, Forwarder(store, plans, mix, client, asker, every), asker).app()
     return server_of(app, settings, forwarded=forwarded, notice=notice, ready=ready)
 
 

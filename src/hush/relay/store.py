@@ -253,22 +253,23 @@ class RelayStore:
 
     # -- the end of a plan
 
-    def close_plan(self, plan_id: str) -> None:
+    def close_plan(self, plan_id: str) -> int:
         """Take nothing of a plan any more, for ever. What waits, and then the hashes of the plan, are deleted.
 
-        Called again it deletes what a kill has left.
+        Return how many reports waited for a batch. Called again it deletes what a kill has left.
         """
         with self._lock:
             with self._transaction():
                 number = self._number(plan_id)
                 self._db.execute("update plans set closed = 1 where number = ?", (number,))
                 self._db.execute("delete from batches where plan = ?", (plan_id,))
-                self._db.execute("delete from waiting where plan = ?", (number,))
+                waiting = self._db.execute("delete from waiting where plan = ?", (number,)).rowcount
             self._closed.add(number)
             del self._held[number], self._kept[number]
             self._forget()
         while self._sweep(number):  # a few at a time, so that nobody waits long for a commit
             pass
+        return waiting
 
     def _sweep(self, number: int) -> bool:
         """Delete some hashes of a plan that is closed; return whether there may be more."""

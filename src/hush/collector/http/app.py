@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from hush.collector.http import logs, pages
 from hush.collector.http.charts import ChartHandlers
+from hush.collector.http.closed import ClosedHandlers
 from hush.collector.http.desk import Desk
 from hush.collector.http.direct import REPORTS, Heads
 from hush.collector.http.endpoints import declared, endpoint
@@ -67,6 +68,7 @@ class Collector:
             ListHandlers(store),
             reports,
             SealedHandlers(settings, find, self.desk),
+            ClosedHandlers(store, settings, find),
             TrainingHandlers(store, settings, find, self._visible, self.desk),
             Views(store, find, self._visible),
             PeriodViews(find, self._visible),

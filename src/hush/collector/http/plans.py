@@ -80,7 +80,7 @@ class PlanHandlers:
         answers=RelayPromise,
     )
     async def relay(self, request: Request) -> Response:
-        """Answer with the local and the central promise, for the form. A relay does not know that a plan is closed."""
+        """Answer with the local and the central promise, for the form. A relay hears later that a plan is closed."""
         plan = await self._find.plan(request)
         found = await asyncio.to_thread(self._visible.relay, plan)
         if found is None:

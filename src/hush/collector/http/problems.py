@@ -15,7 +15,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "other-key": (409, "This is sealed for another key"),
     "not-found": (404, "There is no such thing here"),
     "bad-method": (405, "This address does not take that method"),
-    "plan-closed": (409, "This plan takes no more reports"),
+    "plan-closed": (409, "This survey has ended: its plan takes no more reports"),
     "overlapping": (409, "The batch holds a report that was counted before"),
     "late": (409, "This round is over"),
     "too-large": (413, "The request is too large"),

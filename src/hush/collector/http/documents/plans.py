@@ -132,6 +132,13 @@ class SealedReceipt(msgspec.Struct):
     refused: int
 
 
+class ClosedDocument(msgspec.Struct):
+    """Whether a plan takes no more reports. `proof`: the text of the question, if it is closed."""
+
+    closed: bool
+    proof: str | None
+
+
 class TicketDocument(msgspec.Struct):
     """A ticket: the id that the report must have, the questions that it deals, and its signature for `Hush-Ticket`."""
 
