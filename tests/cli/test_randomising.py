@@ -41,6 +41,19 @@ def test_randomise_writes_reports() -> None:
     assert pq.read_table("reports.parquet").column_names == ["attribute", "output"]
 
 
+def test_reports_and_tallies_are_for_their_owner_alone() -> None:
+    """What is meant for others, as the plan, has the permissions of any file."""
+    before = os.umask(0)
+    try:
+        run("randomise", "plan.json", "people.parquet", "-o", "reports.parquet")
+        for _ in range(2):
+            run("tally", "plan.json", "reports.parquet", "-o", "tally.json", "--overwrite")
+            assert {Path(name).stat().st_mode & 0o777 for name in ("reports.parquet", "tally.json")} == {0o600}
+            Path("tally.json").chmod(0o644)  # one of an older hush
+    finally:
+        os.umask(before)
+
+
 def test_randomise_takes_several_files() -> None:
     Path("more.csv").write_text("age,income,os\n41,,mac\n42,7e3,linux\n")
     assert "3,002 people" in run("randomise", "plan.json", "people.parquet", "more.csv", "-o", "reports.arrow").output

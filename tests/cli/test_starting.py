@@ -15,6 +15,7 @@ import hush
 from hush.cli import access, files, folders, starting
 from hush.cli.commands import program
 from hush.collector.http.security import hashed
+from hush.files import atomic
 from tests.cli.test_commands import refused, run
 
 OPTIONS = ("--number", "age=18..100", "--number", "temperature=-10..40.5", "--category", "system=linux, mac,other")
@@ -65,7 +66,12 @@ def test_the_next_steps_are_commands_that_exist(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_tokens_are_those_of_the_secrets() -> None:
-    run("init", "survey", *OPTIONS)
+    before = os.umask(0)
+    try:
+        run("init", "survey", *OPTIONS)
+    finally:
+        os.umask(before)
+    assert Path("survey").stat().st_mode & 0o022 == 0, "nobody else may put another secret there"
     held = access.read_tokens("survey/tokens")
     for role in ("read", "admin"):
         secret = Path(f"survey/{role}.secret").read_text().strip()
@@ -73,6 +79,24 @@ def test_tokens_are_those_of_the_secrets() -> None:
     for name in folders.NAMES:
         mode = Path("survey", name).stat().st_mode & 0o777
         assert mode == (0o600 if name in folders.SECRET else 0o644), name
+
+
+def test_secrets_are_on_disk_when_the_command_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty file after a power cut would lock its owner out."""
+    real, seen = os.fsync, set[tuple[int, int]]()
+
+    def watched(handle: int) -> None:
+        found = os.fstat(handle)
+        seen.add((found.st_ino, found.st_size))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    run("init", "survey", *OPTIONS)
+    for name in folders.NAMES:
+        found = Path("survey", name).stat()
+        assert (found.st_ino, found.st_size) in seen, name
+    assert Path("survey").stat().st_ino in {number for number, _ in seen}
+    assert Path().stat().st_ino in {number for number, _ in seen}
 
 
 def test_two_surveys_share_no_secret() -> None:
@@ -92,14 +116,14 @@ def test_nothing_is_ever_overwritten(name: str) -> None:
 
 
 def test_an_error_leaves_no_half_of_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.open
+    real = atomic.write_once
 
-    def full(path: os.PathLike[str], *arguments: int) -> int:
-        if Path(path).name == "tokens":
+    def full(path: Path, data: bytes, *, mode: int) -> bool:
+        if path.name == "tokens":
             raise OSError(28, "No space left on device", str(path))
-        return real(path, *arguments)
+        return real(path, data, mode=mode)
 
-    monkeypatch.setattr(os, "open", full)
+    monkeypatch.setattr(atomic, "write_once", full)
     assert "no space left" in refused("init", "survey", *OPTIONS)
     assert list(Path("survey").iterdir()) == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,49 @@ def test_compaction_and_export(store: Store, tmp_path: Path) -> None:
     segments.compact(store, plan(), folder)
     assert counted(store, folder, tmp_path / "all") == store.tally(plan())
     assert store.commit(places.singles(made)) == [REPEATED] * 20
+
+
+def test_segments_and_exports_are_their_owners_whatever_the_umask(store: Store, tmp_path: Path) -> None:
+    """They hold the reports of a store that only its owner may read."""
+    store.commit([*places.singles(places.reports(3)), places.columns_batch(4)])
+    folder, out = tmp_path / "deep" / "segments", tmp_path / "out"
+    before = os.umask(0)
+    try:
+        segments.compact(store, plan(), folder)
+        store.commit(places.singles(places.reports(2)))
+        segments.export(store, plan(), folder, out)
+    finally:
+        os.umask(before)
+    made = [*folder.iterdir(), *out.iterdir()]
+    assert len(made) == 5
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (folder, out)} == {0o700}
+
+
+def test_what_a_kill_left_is_not_written_into(store: Store, tmp_path: Path) -> None:
+    """Somebody may have it open."""
+    store.commit(places.singles(places.reports(3)))
+    out = tmp_path / "out"
+    out.mkdir()
+    for ids in ("ids", "rows"):
+        left = out / f"{plan().id[:16]}-{ids}.parquet.new"
+        left.write_bytes(b"left")
+        left.chmod(0o666)
+    with (out / f"{plan().id[:16]}-ids.parquet.new").open("rb") as held:
+        segments.export(store, plan(), tmp_path, out)
+        assert held.read() == b"left"
+    (made,) = out.iterdir()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+
+
+def test_segments_that_others_may_read_are_said(store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store.commit(places.singles(places.reports(3)))
+    (made,) = segments.compact(store, plan(), tmp_path)
+    assert "may read" not in caplog.text
+    (tmp_path / made.file).chmod(0o644)
+    store.commit(places.singles(places.reports(3)))
+    segments.compact(store, plan(), tmp_path)
+    assert f"others on this machine may read segments: chmod 600 {tmp_path}/*" in caplog.text
 
 
 def _tables(folder: Path) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hush.files import atomic
-from hush.files.atomic import check_remainders, check_target, replacing
+from hush.files.atomic import PRIVATE, check_remainders, check_target, replacing, write_once
 
 WAYS = ["nameless", "beside"]
 
@@ -249,6 +249,71 @@ def test_of_two_who_write_at_once_one_is_refused() -> None:
         with pytest.raises(FileExistsError):
             put("dangling")
     assert inside() == {"old", "new", "dangling"}
+
+
+@pytest.mark.parametrize("mask", [0, 0o077, 0o777])
+@pytest.mark.parametrize("name", ["new", "old"])
+def test_what_is_private_is_its_owners_whatever_the_umask(mask: int, name: str) -> None:
+    before = os.umask(mask)
+    try:
+        with replacing(Path(name), overwrite=True, mode=PRIVATE) as file:
+            file.write(b"a secret")
+        assert write_once(Path("key"), b"a key")
+        assert write_once(Path("tokens"), b"hashes", mode=0o644)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path(name).stat().st_mode) == stat.S_IMODE(Path("key").stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path("tokens").stat().st_mode) == 0o644
+
+
+def test_of_several_who_write_once_one_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just before the first has the name, another one takes it: everybody reads what that one wrote."""
+    link, first = os.link, [True]
+
+    def late(*given: Any, **named: Any) -> None:
+        if first.pop() if first else False:
+            assert write_once(Path("key"), b"of the faster one")
+        link(*given, **named)
+
+    monkeypatch.setattr(os, "link", late)
+    assert not write_once(Path("key"), b"of the slower one")
+    assert not first
+    assert not write_once(Path("key"), b"of one that comes later")
+    assert Path("key").read_bytes() == b"of the faster one"
+    assert inside() == {"old", "key"}
+
+
+def test_a_file_system_without_links_has_files_all_the_same(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    if way == "nameless":
+        with pytest.raises(PermissionError, match="key"):
+            write_once(Path("key"), b"a key")
+        return
+    assert write_once(Path("key"), b"a key")
+    assert not write_once(Path("key"), b"another")
+    assert Path("key").read_bytes() == b"a key"
+    assert inside() == {"old", "key"}
+
+
+def test_what_is_written_once_is_on_disk_before_it_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its name is on disk before anybody uses it: also before those use it who came second."""
+    real, seen = os.fsync, list[str]()
+
+    def watched(handle: int) -> None:
+        folder = stat.S_ISDIR(os.fstat(handle).st_mode)
+        seen.append("folder" if folder else "file")
+        assert Path("key").exists() == folder
+        assert folder or os.fstat(handle).st_size == len(b"a key")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    assert write_once(Path("key"), b"a key")
+    assert seen == ["file", "folder"]
+    assert not write_once(Path("key"), b"another")
+    assert seen == ["file", "folder", "folder"]
 
 
 def test_without_a_way_to_name_it_no_nameless_file_is_made(way: str, monkeypatch: pytest.MonkeyPatch) -> None:

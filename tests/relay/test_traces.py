@@ -26,6 +26,18 @@ ELSEWHERE = "203.0.113.77"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have one loopback address")
 
 
+def test_the_file_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = RelayStore(tmp_path / "relay.db", KEY)
+        store.commit([(PLAN.id, sealed_reports(2)[1])])
+        found = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert found == {"relay.db": 0o600, "relay.db-wal": 0o600, "relay.db-shm": 0o600}
+
+
 def started(folder: Path) -> tuple[subprocess.Popen[str], int]:
     """Return `hush relay` as a process, and its port."""
     (folder / "plan.json").write_text(PLAN.to_json())

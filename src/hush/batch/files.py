@@ -27,7 +27,7 @@ from hush.core.owned import Owned, stated
 from hush.core.plan import Plan
 from hush.core.schema import Categorical, Schema
 from hush.errors import RecordError, ReportError
-from hush.files.atomic import check_remainders, check_target, replacing
+from hush.files.atomic import PRIVATE, check_remainders, check_target, replacing
 from hush.files.paths import ARROW, PARQUET, Paths, ends, find
 from hush.server.tally import Tally, with_own
 
@@ -184,7 +184,7 @@ def randomise_file(
     checked = _Told(people.batches(), people.rows, "checking", progress)
     count = check_batches(plan, checked, count_bad_rows=count_bad_rows)
     told = _Told(people.batches(), count, "randomising", progress)
-    with replacing(target, overwrite=overwrite, drawn=True) as file:
+    with replacing(target, overwrite=overwrite, drawn=True, mode=PRIVATE) as file:
         with _writing(file, target, report_schema(plan, ids=ids)) as write:
             for batch in randomise_batches(plan, told, threads=threads, ids=ids, count_bad_rows=count_bad_rows):
                 write(batch)

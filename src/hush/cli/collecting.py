@@ -149,7 +149,7 @@ def tally(
     if output is None:
         as_it_is(text)
         return
-    with atomic.replacing(Path(output), overwrite=overwrite) as file:
+    with atomic.replacing(Path(output), overwrite=overwrite, mode=atomic.PRIVATE) as file:
         file.write(text.encode())
     if machine:
         as_json({"plan": made.id, "reports": total.people, "own": total.own, "output": output})

@@ -17,6 +17,7 @@ from pathlib import Path
 from hush.cli import schemas
 from hush.core.plan import Plan
 from hush.core.texts import Text
+from hush.files import atomic
 from hush.server.relations.related import related
 
 EXAMPLE = "reports.example.org"
@@ -51,16 +52,16 @@ def write(folder: Path, plan: Plan, host: str, beside: Beside = NOTHING) -> list
         raise FileExistsError(errno.EEXIST, "is a file of `hush init` itself: give it another name", min(taken))
     texts |= beside.files
     check(folder, texts)
-    folder.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # nobody else may put another secret in place of one
+        atomic.sync(folder.parent)
     with ExitStack() as undo:
         for name, text in texts.items():
             path = folder / name
-            # A file that somebody else has made meanwhile is an error too, and secrets are never readable by others.
-            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                undo.callback(path.unlink, missing_ok=True)
-                file.write(text)
-            if name not in SECRET:
-                path.chmod(0o644)  # the user within the container reads them
+            # Secrets are never readable by others; the rest is read by the user within the container.
+            if not atomic.write_once(path, text, mode=atomic.PRIVATE if name in SECRET else 0o644):
+                raise FileExistsError(errno.EEXIST, "exists already, and is never overwritten", str(path))
+            undo.callback(path.unlink, missing_ok=True)
         undo.pop_all()
     return list(texts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -135,27 +136,41 @@ def origin_of(text: str, option: str = "--origin") -> str:
 def key_of(path: Path, of: str, *, make: bool = True) -> bytes:
     """Return a key of 32 bytes from a file: the same after a restart, and for several collectors.
 
-    A file that is missing is made, unless the key was given out before.
+    A file that is missing is made, unless the key was given out before. Collectors that start at once use one key, and
+    it is on disk before anybody is told of it.
     """
-    import os
     import secrets
-    from contextlib import suppress
+
+    from hush.files import atomic
 
     try:
-        with suppress(FileExistsError):
-            if not make:
-                raise FileExistsError
-            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            with os.fdopen(handle, "w") as file:
-                file.write(secrets.token_hex(32) + "\n")
-        key = bytes.fromhex(path.read_text())
+        if make and not os.path.lexists(path):
+            atomic.write_once(path, f"{secrets.token_hex(32)}\n".encode())
+        text = path.read_bytes()
+        atomic.sync(path.parent)  # another process may have named it a moment ago
     except OSError as error:
         raise Refused(f"the key of {of} cannot be read or made: {error.strerror}") from None
+    try:
+        key = bytes.fromhex(text.decode())
     except ValueError:
         key = b""
-    if len(key) != 32:
-        raise Refused(f"the key of {of} must be 64 hexadecimal digits")
+    if len(key) != 32 or not any(key):
+        raise Refused(
+            f"the key of {of} must be 64 hexadecimal digits, and {path} has something else: if the file was cut short, "
+            "bring it back from a copy; if its key was never given out, remove it, and a new one is made"
+        )
     return key
+
+
+def write_public(path: Path, text: str) -> None:
+    """Write a public key beside its secret one, unless it is there."""
+    from hush.files import atomic
+
+    data = f"{text}\n".encode()
+    if path.is_file() and path.read_bytes() == data:
+        return
+    with atomic.replacing(path, overwrite=True) as file:
+        file.write(data)
 
 
 def token_of(name: str) -> str:

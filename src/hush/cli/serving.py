@@ -275,7 +275,7 @@ def serve(
     public = _public(settings.sealed_key)
     if sealed_keys:
         try:
-            Path(f"{sealed_keys[0]}.pub").write_text(f"{public}\n")
+            listening.write_public(Path(f"{sealed_keys[0]}.pub"), public)
         except OSError as error:
             raise Refused(f"the public key cannot be written: {error.strerror}") from None
     with listening.failing(), _opened(store, preview) as opened:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +31,9 @@ from hush.core.columnar import WORD_BITS, marks, parts
 from hush.core.owned import stated
 from hush.core.plan import Plan
 from hush.core.report import Report
+from hush.files import atomic
+
+logger = logging.getLogger("hush.collector")
 
 ROW_GROUP = 1 << 20
 
@@ -97,9 +101,11 @@ def compact(store: Store, plan: Plan, folder: Path, *, tidy: bool = True) -> lis
     `tidy` removes segments of this plan that the store does not know, which a crash may have left: only for a folder
     that no other store uses.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     with store.compacting(plan):
         known = {segment.file for segment in store.segments(plan)}
+        if any(path.stat().st_mode & 0o077 for name in known if (path := folder / name).exists()):
+            logger.warning("others on this machine may read segments: chmod 600 %s/*", folder)
         for path in folder.glob(f"{plan.id[:16]}-*.parquet*"):
             if path.name not in known and (tidy or path.suffix == ".new"):
                 path.unlink()
@@ -123,31 +129,43 @@ def _write(store: Store, plan: Plan, path: Path, ids: bool, last: int) -> Writte
     found, rows = Written(), 0
     # The schema of Arrow would be read for the metadata, which are known when all rows are written.
     options = {"compression": "zstd", "write_page_checksum": True, "store_schema": False}
-    with pq.ParquetWriter(draft, schema, **options) as writer:
-        for stored, table in stored_tables(store, plan, last):
-            if ("report" in table.schema.names) == ids:
-                writer.write_table(table, row_group_size=ROW_GROUP)
-                found, rows = found.plus(stored.reports, stored.own), rows + table.num_rows
-        if found.own is None and store.tally(plan).own == 0:  # whatever was not written down
-            found = found._replace(own=0)
-        writer.add_key_value_metadata(marks(plan) | ({} if found.own is None else stated(found.own, rows)))
+    with _private(draft) as file:
+        with pq.ParquetWriter(file, schema, **options) as writer:
+            for stored, table in stored_tables(store, plan, last):
+                if ("report" in table.schema.names) == ids:
+                    writer.write_table(table, row_group_size=ROW_GROUP)
+                    found, rows = found.plus(stored.reports, stored.own), rows + table.num_rows
+            if found.own is None and store.tally(plan).own == 0:  # whatever was not written down
+                found = found._replace(own=0)
+            writer.add_key_value_metadata(marks(plan) | ({} if found.own is None else stated(found.own, rows)))
+        file.flush()
+        os.fsync(file.fileno())
     if not found.reports:
         draft.unlink()
         return found
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
     draft.replace(path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    atomic.sync(path.parent)
     return found
+
+
+def _private(path: Path) -> IO[bytes]:
+    """Open a new file for its owner alone, whatever the umask. What a kill has left under its name is removed."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, atomic.PRIVATE)
+    os.fchmod(handle, atomic.PRIVATE)
+    return os.fdopen(handle, "wb")
+
+
+def _make(folder: Path) -> None:
+    """Make a folder for its owner alone, unless it is there; its name is on disk."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.sync(folder.parent)
 
 
 def export(store: Store, plan: Plan, folder: Path, out: Path) -> Written:
     """Write all stored reports of a plan as Parquet files into a folder."""
-    out.mkdir(parents=True, exist_ok=True)
+    _make(out)
     if any(out.glob(f"{plan.id[:16]}-*.parquet")):
         raise FileExistsError(errno.EEXIST, "the folder has an export of this plan, and both would be counted")
     total = Written()
@@ -156,7 +174,8 @@ def export(store: Store, plan: Plan, folder: Path, out: Path) -> Written:
             data = (folder / segment.file).read_bytes()
             if hashlib.sha256(data).hexdigest() != segment.digest:
                 raise OSError(f"the segment {segment.file} is damaged")
-            (out / segment.file).write_bytes(data)
+            with atomic.replacing(out / segment.file, overwrite=False, mode=atomic.PRIVATE) as file:
+                file.write(data)
             total = total.plus(segment.reports, segment.own)
         last = max((stored.place for stored in store.bodies(plan)), default=0)
         for ids in (True, False):

@@ -20,6 +20,9 @@ except ModuleNotFoundError:  # Windows has none
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC))  # Windows has no last one
 """Errors of writing: a full disk, a quota or a file size that is exceeded, a broken disk."""
 
+PRIVATE = 0o600
+"""The permissions of what holds reports, tallies, ids, keys or tokens."""
+
 _PART = ".part"
 _NEW = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
 _REMAINS = (
@@ -54,12 +57,15 @@ def check_target(
 
 
 @contextmanager
-def replacing(path: Path, *, overwrite: bool, drawn: bool = False) -> Iterator[IO[bytes]]:
+def replacing(path: Path, *, overwrite: bool, drawn: bool = False, mode: int | None = None) -> Iterator[IO[bytes]]:
     """Write a file without a name, and name it when it is on disk. A failure or a kill leaves nothing behind.
 
     Not every system has files without a name. Elsewhere the file is written beside its target under another name,
     readable by its owner only, and a kill leaves it there. With `drawn`, for reports drawn from people, such a
-    remainder is refused before anything is drawn again.
+    remainder is refused before anything is drawn again. `mode` are its permissions, whatever the umask (`PRIVATE` for
+    reports, tallies and keys); without it they are those of any new file.
+
+    If several write the same new file at once, one of them does, and the others get a FileExistsError.
     """
     check_target(path, overwrite=overwrite)
     if drawn:
@@ -68,27 +74,44 @@ def replacing(path: Path, *, overwrite: bool, drawn: bool = False) -> Iterator[I
     if overwrite:
         _check_name(beside, path)
     file = _nameless(path.parent)
-    nameless, mode = file is not None, 0
+    nameless, usual = file is not None, 0
     if file is None:
-        file, mode = _opened(beside, path)
+        file, usual = _opened(beside, path)
     try:
         with file:
             yield file
             file.flush()
+            if nameless and mode is not None:
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
             if nameless:
                 _name(file, beside, path, overwrite)
         if not nameless:
             _move(beside, path, overwrite)
             with suppress(OSError):  # not earlier: under its other name only its owner may read it
-                path.chmod(mode)
+                path.chmod(usual if mode is None else mode)
     except BaseException as error:  # an interrupt too
         with suppress(OSError):  # the first error is more useful
             beside.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None and error.errno in NO_ROOM:
             raise OSError(error.errno, error.strerror, str(path)) from None  # the system's error does not name the file
         raise
-    _sync(path.parent)
+    sync(path.parent)
+
+
+def write_once(path: Path, data: bytes, *, mode: int = PRIVATE) -> bool:
+    """Write a file that must not be lost, unless there is one. Return whether this call has written it.
+
+    Of several that do so at once one wins. When this returns, the file is complete, and it and its name are on disk,
+    whoever wrote it.
+    """
+    try:
+        with replacing(path, overwrite=False, mode=mode) as file:
+            file.write(data)
+    except FileExistsError:
+        sync(path.parent)
+        return False
+    return True
 
 
 def check_remainders(path: Path) -> None:
@@ -160,6 +183,16 @@ def _name(file: IO[bytes], beside: Path, path: Path, overwrite: bool) -> None:
 
 def _move(beside: Path, path: Path, overwrite: bool) -> None:
     check_target(path, overwrite=overwrite)  # it may have appeared meanwhile
+    if not overwrite:
+        try:
+            os.link(beside, path)  # of several that get here at once, one has the name
+        except FileExistsError:
+            raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten", str(path)) from None
+        except OSError:
+            pass  # this file system has no links
+        else:
+            beside.unlink()
+            return
     beside.replace(path)
 
 
@@ -206,7 +239,7 @@ def _is_held(path: Path) -> bool:
         os.close(handle)
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """Put the new name on disk, where folders can be synced."""
     try:
         handle = os.open(folder, os.O_RDONLY)
