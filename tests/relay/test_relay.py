@@ -9,6 +9,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count, islice
 from pathlib import Path
 
@@ -373,3 +374,24 @@ def test_settings_of_a_relay_are_checked() -> None:
     Mix(KEY, 2).check(wide)
     with pytest.raises(InputError, match="at most 1 reports"):
         Mix(KEY, 2, 65535).check(PLAN)
+
+
+def test_a_store_that_hangs_takes_one_thread_and_no_more(tmp_path: Path) -> None:
+    """However many ask whether the relay is ready, one looks, in a thread of its own, and the others go on."""
+    looks, go = [], threading.Event()
+    with relaying(tmp_path, "http://127.0.0.1:9", health_timeout=0.05, health_every=0) as relay:
+        check = relay.store.check
+
+        def hanging() -> None:
+            looks.append(threading.current_thread().name)
+            assert go.wait(60)
+            check()
+
+        relay.store.check = hanging  # type: ignore[method-assign]
+        with ThreadPoolExecutor(8) as people:
+            for response in people.map(relay.client.get, ["/readyz"] * 40):
+                problem(response, "failed")
+        assert looks == ["hush-pulse"]
+        go.set()
+        while relay.client.get("/readyz").status_code != 200:  # the look that hung may go on for a moment
+            pass

@@ -10,31 +10,43 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import suppress
+from typing import Protocol
 
-from hush.collector.stores.base import Store
 from hush.errors import StoreError
+
+
+class Committing(Protocol):
+    """A store, of a collector or of a relay."""
+
+    def check(self) -> None:
+        """Make a test commit."""
 
 
 class Pulse:
     """Checks a store: within `timeout` seconds, and at most once in `every` seconds."""
 
-    def __init__(self, store: Store, timeout: float, every: float) -> None:
+    def __init__(self, store: Committing, timeout: float, every: float) -> None:
         self._store, self._timeout, self._every = store, timeout, every
         self._look: asyncio.Future[None] | None = None
         self._seen = 0.0
 
     async def check(self) -> None:
         """Return if the store can commit; otherwise raise a StoreError."""
-        loop = asyncio.get_running_loop()
-        if self._look is None or (self._look.done() and loop.time() - self._seen >= self._every):
-            self._look = loop.create_future()
-            self._look.add_done_callback(self._note)
-            threading.Thread(target=self._work, args=(loop, self._look), name="hush-pulse", daemon=True).start()
-        done, _ = await asyncio.wait([self._look], timeout=self._timeout)
+        look = self._latest(asyncio.get_running_loop())  # another request may begin a later one while this one waits
+        done, _ = await asyncio.wait([look], timeout=self._timeout)
         if not done:
             raise StoreError(f"the store did not commit within {self._timeout:g} seconds")
-        if (failure := self._look.exception()) is not None:
+        if (failure := look.exception()) is not None:
             raise failure
+
+    def _latest(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        """Return the latest check. If it ended too long ago, a new one begins."""
+        look = self._look
+        if look is None or (look.done() and loop.time() - self._seen >= self._every):
+            look = self._look = loop.create_future()
+            look.add_done_callback(self._note)
+            threading.Thread(target=self._work, args=(loop, look), name="hush-pulse", daemon=True).start()
+        return look
 
     def _work(self, loop: asyncio.AbstractEventLoop, look: asyncio.Future[None]) -> None:
         try:

@@ -26,11 +26,11 @@ from hush.collector.http.gate import Gate
 from hush.collector.http.metrics import Metrics
 from hush.collector.http.problems import Refused
 from hush.collector.http.responses import IMMUTABLE, SECRET, Ready, encoded
+from hush.collector.pulse import Pulse
 from hush.collector.queues import Full, Queue, Stopped
 from hush.collector.settings import Settings
 from hush.core.plan import Plan
 from hush.core.sealing import KEY_SIZE, CollectorKey, split
-from hush.errors import StoreError
 from hush.relay.asking import FIRST, Asker
 from hush.relay.forwarding import Forwarder
 from hush.relay.store import Answer, Refusal, RelayStore, Taken
@@ -78,6 +78,7 @@ class Relay:
         self._forwarder, self._asker = forwarder, asker
         self._plans = {plan.id: plan for plan in plans}
         self._gate = Gate(settings, Metrics(), lambda _: None)
+        self._pulse = Pulse(store, settings.health_timeout, settings.health_every)
         self._intake: Queue[Taken, Answer] | None = None
         self._endpoints = declared(self)
         self._sealed = next(found for found in self._endpoints if found.status == 202)
@@ -212,11 +213,7 @@ class Relay:
         for plan_id in self._plans:
             if self._store.is_full(plan_id):
                 raise Refused("full", f"plan {plan_id[:12]}: raise --most, or close it")
-        try:
-            async with asyncio.timeout(self.settings.health_timeout):
-                await asyncio.to_thread(self._store.check)
-        except TimeoutError:
-            raise StoreError("the store did not commit in time") from None
+        await self._pulse.check()
         return encoded(Readiness("ok", closed), headers=SECRET)
 
     @asynccontextmanager

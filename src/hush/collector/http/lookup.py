@@ -27,11 +27,14 @@ class Finder:
     def learn(self) -> list[Plan]:
         """Read which plans follow a pilot, and return them. It waits for the store."""
         seconds = {found.pilot: found.second for found in self._store.narrowings() if found.second is not None}
-        plans = self._plans  # other threads may replace it meanwhile
-        if not plans.keys() >= {*seconds.values()}:
-            plans = {found.plan.id: found for found in self._store.plans()}
-        self._plans, self._seconds = plans, seconds
-        return [plans[plan_id].plan for plan_id in seconds.values()]
+        if not self._plans.keys() >= {*seconds.values()}:
+            self._learn()
+        self._seconds = seconds
+        return [self._plans[plan_id].plan for plan_id in seconds.values()]
+
+    def _learn(self) -> None:
+        """Read all plans. They are added where they are, as the loop and a thread may do this at once."""
+        self._plans.update((found.plan.id, found) for found in self._store.plans())
 
     def second(self, plan_id: str) -> str | None:
         """Return the id of the plan that follows a pilot, as far as it was learned."""
@@ -57,7 +60,7 @@ class Finder:
         """Return the plan with this id. A plan never changes, so it is asked for once."""
         held = self._plans.get(plan_id)
         if held is None:
-            self._plans = {found.plan.id: found for found in await asyncio.to_thread(self._store.plans)}
+            await asyncio.to_thread(self._learn)
             held = self._plans.get(plan_id)
             if held is None:
                 raise Refused("not-found", "this collector does not have this plan")
