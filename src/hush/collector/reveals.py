@@ -20,7 +20,8 @@ store counts them in the transaction that moves the tally. Where readers see rep
 from time to time, so that they are counted.
 
 Counts without content, of a training's people, of reports that did not open and of metrics, need no memory: they are
-rounded down to a multiple of `reveal_least`, so that they too move by that many.
+rounded down to a multiple of `reveal_least`, so that they too move by that many. The size of the store and the number
+of submissions that wait move with one report, so an operator too sees those of a moment ago (`Reveals.held`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from hush.collector.periods import Period, is_over, joined, period_at
 from hush.collector.settings import Settings
@@ -38,6 +39,7 @@ from hush.core.plan import Plan
 from hush.server.tally import Tally
 
 Clock = Callable[[], float]
+T = TypeVar("T")
 
 
 class _Seen(NamedTuple):
@@ -80,7 +82,7 @@ class Reveals:
         self._followed: set[str] = set()
         self._people: dict[str, _People] = {}
         self._refused: dict[str, _Refused] = {}
-        self._text: tuple[float, str] | None = None
+        self._held: dict[str, tuple[float, Any]] = {}
 
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of a plan that readers see. It waits for the store if it is time for a look."""
@@ -143,7 +145,7 @@ class Reveals:
         """Return how many people of a training's round readers see."""
         if self.at_once or live.round.done:
             return live.received
-        now, rounded = self._clock(), self._down(live.received)
+        now, rounded = self._clock(), self.down(live.received)
         with self._lock:
             last = self._people.get(name)
             if last is None:
@@ -163,19 +165,25 @@ class Reveals:
             seen, now = self._refused.get(plan.id), self._clock()
             if seen is not None and now - seen.looked < self.every:
                 return seen.reports
-        found = _Refused(self._down(self._store.refused(plan)), now)
+        found = _Refused(self.down(self._store.refused(plan)), now)
         with self._lock:
             self._refused[plan.id] = found
         return found.reports
 
-    def text(self, make: Callable[[], str]) -> str:
-        """Return the metrics of a moment ago."""
+    def held(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned a moment ago: numbers that move with reports, and are in no tally."""
         if self.at_once:
             return make()
         with self._lock:
-            if self._text is None or self._clock() - self._text[0] >= self.every:
-                self._text = self._clock(), make()
-            return self._text[1]
+            found = self._held.get(name)
+            if found is not None and self._clock() - found[0] < self.every:
+                return cast("T", found[1])
+        made = make()  # it may wait for the store, and nobody else is to wait for that
+        with self._lock:
+            found = self._held.get(name)
+            if found is None or self._clock() - found[0] >= self.every:  # nobody was faster
+                found = self._held[name] = self._clock(), made
+            return cast("T", found[1])
 
-    def _down(self, count: int) -> int:
+    def down(self, count: int) -> int:
         return count - count % max(self.least, 1)

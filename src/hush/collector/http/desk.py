@@ -34,6 +34,11 @@ class Desk:
         self._metrics = gate.metrics
         self.intake: Intake | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many submissions wait for a commit."""
+        return 0 if self.intake is None else self.intake.waiting
+
     def open(self, store: Store) -> None:
         """Begin to take submissions. Called within the loop."""
         settings = self._settings

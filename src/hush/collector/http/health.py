@@ -38,19 +38,27 @@ class HealthHandlers:
         A recent commit of a report does not replace the trial. The answer would come sooner then, and show anybody who
         asks often when a report came.
         """
-        intake, settings = self._desk.intake, self._settings
         if self._gate.ending:
             raise self._gate.busy("this collector is shutting down")
-        if intake is not None and intake.full:
+        if self._is_full():
             raise self._gate.busy("the queue is full")
-        if intake is not None and intake.taking > settings.health_timeout:
-            raise StoreError(f"a commit takes longer than {settings.health_timeout:g} seconds")
+        if self._is_late():
+            raise StoreError(f"a commit takes longer than {self._settings.health_timeout:g} seconds")
         await self._pulse.check()
         return encoded(Health("ok"), headers=SECRET)
 
     @endpoint("GET", "/metrics", "Numbers for Prometheus", role="read", also=("text/plain",))
     async def metrics(self, request: Request) -> Response:
         """Answer with numbers for Prometheus."""
-        waiting = self._desk.intake.waiting if self._desk.intake is not None else 0
-        text = self._visible.reveals.text(lambda: self._gate.metrics.text(waiting))
+        metrics, waiting = self._gate.metrics, self._desk.waiting
+        people = self._visible.reveals.held("metrics", lambda: metrics.of_people(waiting))
+        text = metrics.text(people, full=self._is_full(), late=self._is_late())
         return Response(text, headers=SECRET, media_type="text/plain; version=0.0.4")
+
+    def _is_full(self) -> bool:
+        """Return whether the queue takes nothing more."""
+        return self._desk.intake is not None and self._desk.intake.full
+
+    def _is_late(self) -> bool:
+        """Return whether a commit takes too long."""
+        return self._desk.intake is not None and self._desk.intake.taking > self._settings.health_timeout

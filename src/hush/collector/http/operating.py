@@ -20,6 +20,8 @@ from hush.collector.http.visible import Visible
 from hush.collector.settings import ROLES, Settings
 from hush.collector.stores.base import HeldPlan, Live, Store
 
+STEP = 1 << 20  # bytes: the size of a store is rounded up to these, which hold hundreds of reports
+
 
 class Operating:
     """The endpoint of the operator's page."""
@@ -36,15 +38,19 @@ class Operating:
         answers=Overview,
     )
     async def overview(self, request: Request) -> Response:
-        """Answer with the state of the collection. Reports are those that readers see, also here."""
+        """Answer with the state of the collection. What moves with reports is what readers see, also here."""
         return encoded(await asyncio.to_thread(self._made), headers=SECRET)
 
     def _made(self) -> Overview:
         held = self._store.plans()
-        waiting = self._desk.intake.waiting if self._desk.intake is not None else 0
+        # The store grows with every report, and so does the queue for a moment.
+        reveals = self._visible.reveals
+        size, waiting = reveals.held("overview", lambda: (self._store.size(), self._desk.waiting))
+        if size is not None and not reveals.at_once:
+            size = -(-size // STEP) * STEP
         entries = [self._visible.entry(one) for one in held]
         rounds = [self._store.live(name) for name in self._store.trainings()]
-        return Overview(entries, float(budget(held, rounds)), self._store.size(), waiting, self._access)
+        return Overview(entries, float(budget(held, rounds)), size, reveals.down(waiting), self._access)
 
 
 def budget(held: Iterable[HeldPlan], rounds: Iterable[Live] = ()) -> Fraction:

@@ -102,7 +102,7 @@ class Overview(msgspec.Struct):
 
     `budget`: the epsilon that one person can spend on all open plans and trainings; of a pilot and the plan that
     follows it, only the dearer one counts. `storage`: the bytes of the store, or null if they are unknown. `waiting`:
-    submissions that are not committed yet.
+    submissions that are not committed yet. Both are as old as the tally that readers see may be, and rounded.
     """
 
     plans: list[PlanEntry]
