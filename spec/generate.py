@@ -24,6 +24,7 @@ from spec.refused_channels import bad_channels
 from spec.refused_phases import bad_phases
 from spec.refused_plans import bad_plans, bad_views
 from spec.refused_reports import bad_json, bad_records, bad_reports, two_of_one
+from spec.tallies import tallies
 from spec.texts import texts
 from spec.trainings import arithmetic, trainings
 
@@ -69,6 +70,7 @@ def files() -> dict[str, dict[str, Any]]:
             "exp": exponentials(),
             "sealed": sealed(),
             "sealed-batches": sealed_batches(),
+            "tallies": tallies(),
         }
     )
 

@@ -47,6 +47,22 @@ def numbered(value: Any) -> Any:
     return float(value["number"]) if isinstance(value, dict) else value
 
 
+def test_tallies_say_whose_reports_they_have() -> None:
+    file = FILES["tallies"]
+    plan = Plan.from_json(file["plan"])
+    for case in file["good"]:
+        for found in (Tally.from_json(case["json"]), Tally.decode(plan, bytes.fromhex(case["binary"]))):
+            names = [[name.hex() for name in names] for names in found.stores]
+            assert (found.own, names) == (case["own"], case["stores"])
+            assert (found.to_json(), found.encode().hex()) == (case["json"], case["binary"])
+    for case in file["bad"]:
+        with pytest.raises(HushError):
+            Tally.decode(plan, bytes.fromhex(case["binary"]))
+    for case in file["bad_json"]:
+        with pytest.raises(HushError):
+            Tally.from_json(case["text"])
+
+
 @pytest.mark.parametrize("name", CHANNEL_FILES)
 def test_words_in_reports_out(name: str) -> None:
     file = FILES[name]

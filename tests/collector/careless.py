@@ -19,14 +19,14 @@ from hush.collector import serve
 from hush.collector.stores.base import Store
 from hush.collector.stores.opening import open_store
 from hush.collector.stores.sqlite import SqliteStore
-from hush.collector.submissions import Batch, Gradient, Outcome, Single, Submission
+from hush.collector.submissions import Batch, Gradient, Outcome, Result, Single, Submission
 from tests.collector.served import anybody
 
 
 class Early(SqliteStore):
     """Commits a little later than it says."""
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         def later() -> None:
             time.sleep(0.05)
             SqliteStore.commit(self, submissions)
@@ -38,7 +38,7 @@ class Early(SqliteStore):
 class Forgetful(SqliteStore):
     """Counts whatever comes, under ids of its own."""
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         super().commit([_renamed(submission) for submission in submissions])
         return [Outcome.REPEATED] * len(submissions)
 
@@ -46,7 +46,7 @@ class Forgetful(SqliteStore):
 class Stuck(SqliteStore):
     """Never comes back from the disk."""
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         with self._lock:
             print("stuck", flush=True)
             time.sleep(1e6)

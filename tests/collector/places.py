@@ -15,13 +15,14 @@ from hush import Categorical, Numeric, Plan, Report, Schema, Tally, batch, desig
 from hush.collector import formats
 from hush.collector.stores.base import Store
 from hush.collector.stores.opening import open_store
-from hush.collector.submissions import Batch, Gradient, Outcome, Single
+from hush.collector.submissions import Batch, Gradient, Handed, Outcome, Single
 from hush.collector.vectors import layout_of
 from hush.core.training.rounds import Round
 from hush.core.training.training import Training
 from hush.device.gradient import gradient, held_out
 from hush.device.randomise import randomise
 from hush.server import step
+from hush.server.tally import of_store
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,12 @@ def arrow_batch(rows: int) -> Batch:
 
 def tally_batch(made: Sequence[Report]) -> Batch:
     tally = tally_of(made[0].plan, made)
-    return formats.tally(tally.plan, formats.TALLY, tally.encode(), secrets.token_bytes(16))
+    return formats.tally_batch(tally.plan, tally, secrets.token_bytes(16))
+
+
+def handed(made: Sequence[Report], *names: bytes) -> Handed:
+    """The tally of another store, under its names, the newest first."""
+    return formats.handed(made[0].plan, of_store(tally_of(made[0].plan, made), names))
 
 
 def tally_of(of: Plan, made: Sequence[Report]) -> Tally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import socket
 from collections import defaultdict
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from hush.device.gradient import gradient, held_out
 from hush.device.pilot import pilot
 from hush.errors import StoreError
 from hush.relay.mixing import seal, seal_text
+from hush.server.tally import of_store
 from tests import texting
 from tests.collector.served import (
     ADMIN,
@@ -458,6 +460,24 @@ def _one() -> hush.Tally:
     return tally
 
 
+def _handed(at: Any, *counted: int, renamed: bool = False, withdrawn: bool = False) -> httpx.Response:
+    """Hand on tallies of one store, and return the last answer. A tally has so many equal reports; -1: another one."""
+    one = other = report_of(PLAN)
+    while other.answers == one.answers:
+        other = report_of(PLAN)
+    names, answer = [secrets.token_bytes(16)], httpx.Response(200)
+    for number in counted:
+        if renamed and answer.status_code == 202:
+            names.insert(0, secrets.token_bytes(16))
+        if withdrawn and answer.status_code == 202:
+            answer = at.post(f"{P}/withdraw/{names[0].hex()}", b"", **ADMIN)
+        if number:
+            tally = hush.Tally(PLAN)
+            tally.update([one] * number if number > 0 else [other])
+            answer = at.post(f"{P}/tally", of_store(tally, names).encode(), formats.TALLY)
+    return answer
+
+
 simple("GET /plans", "200", "/plans")
 simple("GET /metrics", "200", "/metrics")
 asks("POST /plans/PLAN/close", "200")(lambda at: at.post(f"/plans/{CLOSED.id}/close", b"", **ADMIN))
@@ -465,7 +485,17 @@ asks("POST /plans/PLAN/close", "404 not-found")(lambda at: at.post(f"/plans/{NOW
 asks("POST /plans/PLAN/tally", "202")(
     lambda at: at.post(f"{P}/tally", _one().encode(), formats.TALLY, hush_batch="5" * 32)
 )
+asks("POST /plans/PLAN/tally", "400 bad-request")(lambda at: at.post(f"{P}/tally", _one().encode(), formats.TALLY))
+asks("POST /plans/PLAN/tally", "409 older")(lambda at: _handed(at, 20, 12))
+asks("POST /plans/PLAN/tally", "409 fallen")(lambda at: _handed(at, 20, -1))
+asks("POST /plans/PLAN/tally", "409 renamed")(lambda at: _handed(at, 20, 12, renamed=True))
+asks("POST /plans/PLAN/tally", "409 withdrawn")(lambda at: _handed(at, 20, 20, withdrawn=True))
 asks("POST /plans/PLAN/tally", "415 wrong-type")(lambda at: at.post(f"{P}/tally", b"", "text/plain"))
+asks("POST /plans/PLAN/tally", "422 bad-report")(lambda at: at.post(f"{P}/tally", b"no tally", formats.TALLY))
+W = "POST /plans/PLAN/withdraw/NAME"
+asks(W, "202")(lambda at: _handed(at, 20, 0, withdrawn=True))
+asks(W, "404 not-found")(lambda at: at.post(f"{P}/withdraw/{'7' * 32}", b"", **ADMIN))
+asks(W, "409 plan-closed")(lambda at: at.post(f"/plans/{CLOSED.id}/withdraw/{'7' * 32}", b"", **ADMIN))
 simple("GET /plans/PLAN/periods", "200", f"{P}/periods")
 simple("GET /plans/PLAN/changes?against=OTHER", "200", f"{P}/changes?against={FEW.id}")
 simple("GET /plans/PLAN/changes?against=OTHER", "404 not-found", f"{P}/changes?against={NOWHERE}")

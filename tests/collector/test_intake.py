@@ -16,7 +16,7 @@ from hush.collector.http.app import make_app
 from hush.collector.intake import Intake
 from hush.collector.queues import Full, Stopped
 from hush.collector.stores.sqlite import SqliteStore
-from hush.collector.submissions import Gradient, Outcome, Submission
+from hush.collector.submissions import Gradient, Outcome, Result, Submission
 from hush.errors import HushError
 from tests.collector import places
 from tests.collector.places import NEW, REPEATED, plan
@@ -35,7 +35,7 @@ class Slow(SqliteStore):
         self.failure: Exception | None = None
         self.poison: bytes | None = None
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         self.began.set()
         assert self.go.wait(30)
         self.groups.append(len(submissions))
@@ -81,7 +81,7 @@ def test_a_full_queue_is_503_and_nothing_acknowledged_is_lost(store: Slow, tmp_p
 
 
 def test_what_waits_is_committed_together_and_before_the_end(store: Slow) -> None:
-    async def scenario() -> list[Outcome]:
+    async def scenario() -> list[Result]:
         intake = Intake(store)
         sent = places.singles(places.reports(50))
         tasks = [asyncio.create_task(intake.submit(sent[0]))]

@@ -109,7 +109,7 @@ def test_what_was_counted_before_is_no_longer_in_a_batch(store: Store, tmp_path:
 
 def test_tallies_of_others_take_their_own_reports_with_them(store: Store, tmp_path: Path) -> None:
     """They have no rows, so an export has neither their reports nor their own ones."""
-    other = formats.tally(plan(), formats.TALLY, _tally(mixed()).encode(), secrets.token_bytes(16))
+    other = formats.tally_batch(plan(), _tally(mixed()), secrets.token_bytes(16))
     store.commit([other, mixed(own=7)])
     assert store.tally(plan()).own == OWN + 7
     assert segments.export(store, plan(), tmp_path, tmp_path / "out") == (PEOPLE + 7, 7)
@@ -272,15 +272,17 @@ def test_a_store_of_an_older_hush_does_not_know(tmp_path: Path) -> None:
             assert same(tally_files(plan(), tmp_path / "out0"), whole)
 
 
-def test_the_step_to_this_version_keeps_what_is_there(tmp_path: Path) -> None:
+def test_the_steps_to_this_version_keep_what_is_there(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "hush.db")) as store:
         store.add_plan(plan())
         store.commit([mixed()])
     with sqlite3.connect(tmp_path / "hush.db") as db:
         db.execute("alter table bodies drop column own")
         db.execute("alter table segments drop column own")
-        db.execute(f"pragma user_version = {len(MIGRATIONS) - 1}")
+        db.executescript("drop table names; drop table handed")
+        db.execute(f"pragma user_version = {len(MIGRATIONS) - 2}")
     db.close()
     with closing(SqliteStore(tmp_path / "hush.db")) as store:
         assert [stored.own for stored in store.bodies(plan())] == [None]
         assert store.tally(plan()).own == OWN
+        assert [len(name) for name in store.names()] == [16]

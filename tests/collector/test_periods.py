@@ -71,7 +71,7 @@ def test_periods_add_up_to_what_is_shown_and_survive_a_restart(place: Place) -> 
         store.commit(places.singles(made[:30]))
         store.reveal(plan(), 0, LEAST, Period(MONDAY, 1))
         store.commit([places.binary_batch(made[30:50])])
-    handed = formats.tally(plan(), formats.JSON, tally_of(plan(), made[50:]).to_json().encode(), bytes(16))
+    handed = formats.tally_batch(plan(), tally_of(plan(), made[50:]), bytes(16))
     with place.opened() as store:
         store.commit([handed])
         assert store.periods(plan()) == [(Period(MONDAY, 1), tally_of(plan(), made[:30]))]

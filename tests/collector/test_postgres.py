@@ -16,7 +16,7 @@ from hush.collector import formats
 from hush.collector.stores import postgres_connections
 from hush.collector.stores.postgres import PostgresStore
 from hush.collector.stores.postgres_watchdog import Watch
-from hush.collector.submissions import Submission
+from hush.collector.submissions import Outcome, Submission
 from hush.errors import StoreError
 from tests.collector import places
 from tests.collector.places import CLOSED, LATE, NEW, REPEATED, Place, plan
@@ -88,6 +88,7 @@ def _commit_all(url: str, seed: int, groups: list[list[bytes]], batches: list[li
             if whole:
                 sent.append(places.binary_batch(whole.pop(), check_ids=True))
             for submission, outcome in zip(sent, store.commit(sent), strict=True):
+                assert isinstance(outcome, Outcome)
                 outcomes[submission.id, outcome.value] += 1
     answers.put(outcomes)
 

@@ -71,7 +71,7 @@ def test_a_tally_that_is_handed_on_keeps_its_own_reports(place: Place) -> None:
         for number, (kind, body) in enumerate(
             ((formats.JSON, tally.to_json().encode()), (formats.TALLY, tally.encode()))
         ):
-            other = formats.tally(plan(), kind, body, bytes([number]) * 16)
+            other = formats.tally_batch(plan(), formats.tally(plan(), kind, body), bytes([number]) * 16)
             group: list[Submission] = [*places.singles(made[40 + number : 41 + number]), other]
             assert store.commit(group) == [Outcome.NEW, Outcome.NEW]
         assert (store.tally(plan()).people, store.tally(plan()).own) == (3 * 33 + 2, 3 * 7)

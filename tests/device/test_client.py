@@ -17,7 +17,7 @@ import pytest
 import hush
 from hush.collector import formats
 from hush.collector.http.security import hashed
-from hush.collector.submissions import Outcome, Submission
+from hush.collector.submissions import Result, Submission
 from hush.device.receipts import Receipt
 from hush.errors import CollectorError
 from tests.collector.served import PLAN, RECORD, Served, anybody, packed, report_of, serving
@@ -173,7 +173,7 @@ def test_an_answer_that_comes_too_late_is_no_second_report(tmp_path: Path) -> No
     with serving(tmp_path) as served:
         commit, device = served.store.commit, quick(served.url, timeout=0.25)
 
-        def slow(submissions: Sequence[Submission]) -> list[Outcome]:
+        def slow(submissions: Sequence[Submission]) -> list[Result]:
             tries.append(len(submissions))
             if len(tries) == 1:
                 device._server.timeout = 60.0  # for the next try

@@ -1,6 +1,7 @@
 package hush
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -12,12 +13,21 @@ import (
 // Numbers of people are plain integers in JSON, so they stay below this.
 const mostPeople = 1 << 53
 
-// A Tally counts reports of a plan.
+// Names of stores have this many bytes, and a tally has this many of them at most.
+const (
+	nameSize  = 16
+	mostNames = 4096
+)
+
+// A Tally counts reports of a plan. Own says how many of them a relay has added, and stores has the names of each
+// store that has counted them, the newest first.
 type Tally struct {
 	plan     *Plan
 	n        uint64
 	answered []uint64
 	counts   [][]uint64
+	own      uint64
+	stores   [][][nameSize]byte
 }
 
 // NewTally is a tally of no reports.
@@ -65,6 +75,18 @@ func (t *Tally) Binary() []byte {
 		}
 		for _, count := range t.counts[i] {
 			out = binary.AppendUvarint(out, count)
+		}
+	}
+	if t.own > 0 || len(t.stores) > 0 {
+		out = binary.AppendUvarint(out, t.own)
+	}
+	if len(t.stores) > 0 {
+		out = binary.AppendUvarint(out, uint64(len(t.stores)))
+	}
+	for _, names := range t.stores {
+		out = binary.AppendUvarint(out, uint64(len(names)))
+		for _, name := range names {
+			out = append(out, name[:]...)
 		}
 	}
 	return out
@@ -179,13 +201,58 @@ func (p *Plan) DecodeTally(data []byte) (*Tally, error) {
 			t.counts[i][j] = next()
 		}
 	}
+	own := err == nil && len(data) > 0
+	if own {
+		t.own = next()
+	}
+	if err == nil && own && t.own == 0 && len(data) == 0 {
+		err = errors.New("tally: own reports are written if there are any, or a store behind them")
+	}
+	if err == nil && len(data) > 0 {
+		if t.stores = readStores(&data, next); t.stores == nil && err == nil {
+			err = errors.New("tally: stores must be one or more with names of 16 bytes, in order, and no name twice")
+		}
+	}
 	if err == nil && len(data) > 0 {
 		err = errors.New("tally: there is something behind it")
+	}
+	if err == nil && t.own > t.n {
+		err = errors.New("tally: there are more own reports than reports")
 	}
 	if err == nil {
 		err = t.check()
 	}
 	return t, err
+}
+
+// readStores reads the names of stores, which stand behind what next has read of rest. It returns none if they break a rule.
+func readStores(rest *[]byte, next func() uint64) [][][nameSize]byte {
+	stores, seen := [][][nameSize]byte{}, map[[nameSize]byte]bool{}
+	for left := next(); left > 0; left-- {
+		names := [][nameSize]byte{}
+		for more := next(); more > 0; more-- {
+			if len(*rest) < nameSize {
+				return nil
+			}
+			var name [nameSize]byte
+			copy(name[:], *rest)
+			*rest = (*rest)[nameSize:]
+			if seen[name] || len(seen) == mostNames {
+				return nil
+			}
+			seen[name] = true
+			names = append(names, name)
+		}
+		last := len(stores) - 1
+		if len(names) == 0 || last >= 0 && bytes.Compare(stores[last][0][:], names[0][:]) > 0 {
+			return nil
+		}
+		stores = append(stores, names)
+	}
+	if len(stores) == 0 {
+		return nil
+	}
+	return stores
 }
 
 // DecodeTallyJSON reads the JSON form of a tally of this plan.

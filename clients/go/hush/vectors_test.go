@@ -156,7 +156,7 @@ func TestEveryFileIsCovered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"bad-plans.json": true, "bad-channels.json": true, "bad-views.json": true, "printable.json": true, "coins.json": true, "lists.json": true, "texts.json": true, "exp.json": true, "sealed.json": true, "sealed-batches.json": true, "bad-phases.json": true, "rotations.json": true, "maps.json": true, "names.json": true}
+	known := map[string]bool{"bad-plans.json": true, "bad-channels.json": true, "bad-views.json": true, "printable.json": true, "coins.json": true, "lists.json": true, "texts.json": true, "exp.json": true, "sealed.json": true, "sealed-batches.json": true, "bad-phases.json": true, "rotations.json": true, "maps.json": true, "names.json": true, "tallies.json": true}
 	for _, entry := range entries {
 		name := entry.Name()
 		if !known[name] && !strings.HasPrefix(name, "channel-") && !strings.HasPrefix(name, "training-") {
@@ -255,6 +255,58 @@ func tallyRoundTrip(t *testing.T, plan *Plan, tally *Tally) {
 	}
 	if string(fromBinary.JSON()) != string(tally.JSON()) || string(fromJSON.Binary()) != string(tally.Binary()) {
 		t.Error("what was read is not what was written")
+	}
+}
+
+func TestTalliesOfStores(t *testing.T) {
+	var file struct {
+		About, Plan string
+		Good        []struct {
+			Own    uint64
+			Stores [][]string
+			JSON   string
+			Binary string
+		}
+		Bad     []struct{ Binary, Why string }
+		BadJSON []struct{ Text, Why string } `json:"bad_json"`
+	}
+	load(t, "tallies.json", &file)
+	plan := mustParse(t, file.Plan)
+	for _, case_ := range file.Good {
+		data, err := hex.DecodeString(case_.Binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally, err := plan.DecodeTally(data)
+		if err != nil {
+			t.Fatalf("%v: %v", case_.Stores, err)
+		}
+		stores := [][]string{}
+		for _, names := range tally.stores {
+			written := []string{}
+			for _, name := range names {
+				written = append(written, hex.EncodeToString(name[:]))
+			}
+			stores = append(stores, written)
+		}
+		if tally.own != case_.Own || !reflect.DeepEqual(stores, case_.Stores) {
+			t.Errorf("%d %v, not %d %v", tally.own, stores, case_.Own, case_.Stores)
+		}
+		if got := hex.EncodeToString(tally.Binary()); got != case_.Binary {
+			t.Errorf("%s, not %s", got, case_.Binary)
+		}
+	}
+	for _, bad := range file.Bad {
+		data, err := hex.DecodeString(bad.Binary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.DecodeTally(data); err == nil {
+			t.Errorf("%s: it was taken", bad.Why)
+		}
+	}
+	if len(file.Good) == 0 || len(file.Bad) == 0 || len(file.BadJSON) == 0 { // the text with its plan is for servers
+		t.Error("there are none")
 	}
 }
 

@@ -122,7 +122,8 @@ def tally(
     """Count reports, and add tallies.
 
     REPORTS are Parquet or Arrow files of reports, folders or patterns of them. Files that end in .json are tallies of
-    the same plan, of regions or days perhaps, and are added. Every file says how many of its reports a relay has
+    the same plan, of regions or days perhaps, and are added; two of the same collector are not, as the later one has
+    the reports of the earlier. Every file says how many of its reports a relay has
     added of its own, so that estimates take them out; one that does not say it is refused without --own.
 
     \b
@@ -131,6 +132,7 @@ def tally(
       hush tally plan.json north.json south.json -o tally.json
     """
     from hush.cli import files
+    from hush.errors import TallyError
     from hush.files import atomic
     from hush.server.tally import Tally
 
@@ -140,7 +142,13 @@ def tally(
     others = [path for path in paths if path not in ready]
     if output is not None:
         atomic.check_target(Path(output), overwrite=overwrite, inputs=[plan, *paths], what="the tally")
-    total = sum((files.read_tally(path, made) for path in ready), Tally(made))
+    total = Tally(made)
+    for path in ready:
+        found = files.read_tally(path, made)
+        try:
+            total += found
+        except TallyError as error:  # of one store twice
+            raise TallyError(f"{path}: {error}") from None
     if own is not None and not others:
         raise Refused("--own is for files of reports: tallies say it themselves")
     if others:

@@ -30,6 +30,7 @@ from hush.cli import (
     starting,
     storing,
     training,
+    withdrawing,
 )
 from hush.cli.numbers import NUMBER, WHOLE, Count
 from hush.cli.program import (
@@ -66,6 +67,7 @@ __all__ = [
     "starting",
     "storing",
     "training",
+    "withdrawing",
 ]
 
 

@@ -24,6 +24,13 @@ class Entry(NamedTuple):
     reports: int
 
 
+class Withdrawn(NamedTuple):
+    """What was taken out: whether anything was, and how many reports."""
+
+    new: bool
+    reports: int
+
+
 class Operator(Client):
     """A collector, for those who run it. The token needs the role admin."""
 
@@ -36,6 +43,24 @@ class Operator(Client):
     def close_plan(self, plan_id: str) -> Entry:
         """Take no more reports of a plan, for good. Return how many were counted."""
         return _entry(codec.load(self._server.send(f"/plans/{plan_id}/close", b"", "application/json"), CollectorError))
+
+    def withdraw(self, plan_id: str, name: str) -> Withdrawn:
+        """Take out what another store has handed on. Return whether there was anything, and how many reports."""
+        path = f"/plans/{plan_id}/withdraw/{name}"
+        answer = codec.load(self._server.send(path, b"", "application/json"), CollectorError)
+        if (
+            not isinstance(answer, dict)
+            or type(answer.get("new")) is not bool
+            or type(answer.get("reports")) is not int
+        ):
+            raise CollectorError("the collector's answer cannot be read")
+        return Withdrawn(answer["new"], answer["reports"])
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be the name of a store."""
+    if re.fullmatch("[0-9a-fA-F]{32}", name) is None:
+        raise Refused("the name of a store has 32 hexadecimal digits, as `hush rename` prints it")
 
 
 def _entry(value: Any) -> Entry:

@@ -1,4 +1,4 @@
-"""The commands for the reports that a collector keeps: `hush export` and `compact`."""
+"""The commands for the store of a collector: `hush export`, `compact` and `rename`."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def export(store: str, segments: str | None, output: str, plan_id: str | None, m
     with _opened(store, plan_id) as (opened, plan):
         found = write(opened, plan, _folder(store, segments), Path(output))
         left = sum(stored.reports for stored in opened.bodies(plan) if stored.form is Form.TALLY)
+        left += sum(site.reports or 0 for site in opened.sites(plan))
     if machine:
         as_json({"plan": plan.id, "reports": found.reports, "own": found.own, "in_tallies": left})
         return
@@ -106,6 +107,34 @@ def compact(store: str, segments: str | None, plan_id: str | None, machine: bool
         click.echo(f"{visible(segment.file)}: {counted(segment.reports, 'report')}")
     if not made:
         click.echo("nothing to compact")
+
+
+@program.command()
+@STORE
+@RESULT
+def rename(store: str, machine: bool) -> None:
+    """Give a store a new name, after it was restored from a copy.
+
+    A collector that hands its tally on to another one does so under the name of its store, and each tally takes the
+    place of the one before. A restored store has lost reports that it had handed on. Withdraw its old name there with
+    `hush withdraw`: until then its tallies are refused, so that nobody counts twice.
+
+    \b
+    Example:
+      hush rename --store sqlite://hush.db
+    """
+    from hush.collector.stores.opening import open_store
+
+    with failing():
+        opened = open_store(store, create=False)
+        try:
+            names = [name.hex() for name in opened.rename()]
+        finally:
+            opened.close()
+    if machine:
+        as_json({"name": names[0], "before": names[1:]})
+        return
+    click.echo(f"The store has the name {names[0]} now. Where it hands its tally on, withdraw {names[1]}.")
 
 
 @contextmanager

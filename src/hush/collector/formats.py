@@ -30,7 +30,7 @@ from hush.batch.binary import ids_of, rows_of
 from hush.batch.counting import Counts
 from hush.batch.plainly import kernels_only
 from hush.batch.reports import check_schema, notes_of, report_schema, row_arrays
-from hush.collector.submissions import Batch, Form, Single
+from hush.collector.submissions import Batch, Form, Handed, Single
 from hush.collector.vectors import layout_of
 from hush.core import codec
 from hush.core.blanket import blanket_of
@@ -469,12 +469,22 @@ def split(plan: Plan, data: bytes) -> list[Report]:
     return found
 
 
-def tally(plan: Plan, kind: str, body: bytes, id_: bytes) -> Batch:
+def tally(plan: Plan, kind: str, body: bytes) -> Tally:
     """Read the tally of another collector."""
     found = Tally.from_json(body, plan) if kind == JSON else Tally.decode(plan, body)
     if not found.people or found.reports > MAX_TALLY:
         raise TallyError(f"a tally that is handed on has from 1 to {MAX_TALLY} reports")
+    return found
+
+
+def tally_batch(plan: Plan, found: Tally, id_: bytes) -> Batch:
+    """Return a tally without a name, which is counted once under its id."""
     return Batch(plan, id_, layout_of(plan).vector(found), Form.TALLY, found.encode())
+
+
+def handed(plan: Plan, found: Tally) -> Handed:
+    """Return the tally of one store, which takes the place of its earlier one."""
+    return Handed(plan, found.stores[0], layout_of(plan).vector(found))
 
 
 def _ids(piece: pa.RecordBatch) -> list[bytes]:

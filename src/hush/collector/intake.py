@@ -7,12 +7,12 @@ from collections.abc import Callable
 from hush.collector.queues import Queue
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Batch, Gradient, Opened, Outcome, Submission
+from hush.collector.submissions import Batch, Gradient, Handed, Opened, Result, Submission, Withdrawal
 
-Done = Callable[[Submission, Outcome | Exception], None]
+Done = Callable[[Submission, Result | Exception], None]
 
 
-class Intake(Queue[Submission, Outcome]):
+class Intake(Queue[Submission, Result]):
     """The queue in front of a collector's store."""
 
     def __init__(
@@ -30,6 +30,10 @@ def _size(submission: Submission) -> int:
     """Return about how many bytes a submission takes while it waits."""
     if isinstance(submission, Batch):
         return 512 + len(submission.body) + submission.vector.nbytes + 64 * len(submission.ids)
+    if isinstance(submission, Handed):
+        return 512 + submission.vector.nbytes
+    if isinstance(submission, Withdrawal):
+        return 512
     if isinstance(submission, Opened):
         return 512 + submission.vector.nbytes + 1024 * len(submission.found)
     if isinstance(submission, Gradient):

@@ -15,6 +15,9 @@ missing report came.
 **A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: otherwise the
 difference to the tally before would show their sum. An operator gets them by `hush export`.
 
+**They only grow.** When the tally of another store is withdrawn, readers see it until others have brought more. So two
+tallies that readers see with as many people are the same, and results need not be computed twice.
+
 **Periods**, if the operator wants them, are differences of tallies that were shown (`hush.collector.periods`). The
 store counts them in the transaction that moves the tally. Where readers see reports at once, the collector itself looks
 from time to time, so that they are counted.
@@ -82,12 +85,13 @@ class Reveals:
         self._followed: set[str] = set()
         self._people: dict[str, _People] = {}
         self._refused: dict[str, _Refused] = {}
+        self._largest: dict[str, Tally] = {}
         self._held: dict[str, tuple[float, Any]] = {}
 
     def tally(self, plan: Plan) -> Tally:
         """Return the tally of a plan that readers see. It waits for the store if it is time for a look."""
         if self.at_once:
-            return self._store.tally(plan)
+            return self._latest(plan)
         if plan.id not in self._seen:
             self._first(plan)
         with self._lock:
@@ -100,6 +104,15 @@ class Reveals:
             return self._look(plan, seen)
         finally:
             self._looking.discard(plan.id)
+
+    def _latest(self, plan: Plan) -> Tally:
+        """Return the committed tally; or the one before, if a tally that was withdrawn had made that as large."""
+        found = self._store.tally(plan)
+        with self._lock:
+            last = self._largest.get(plan.id)
+            if last is None or found.people > last.people:
+                last = self._largest[plan.id] = found
+            return last
 
     def _first(self, plan: Plan) -> None:
         """Read the tally that was shown before this process began to look."""

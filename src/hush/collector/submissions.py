@@ -1,8 +1,8 @@
 """Submissions that a collector has checked, and their outcomes.
 
 Every submission has an id of 16 bytes, chosen by its sender, and is counted once under that id: a single report
-has its report id, a batch the id that its gateway gave it, a tally the id of the collector that hands it on. Sending
-it again, to any process, changes nothing; the answer says whether it was new.
+has its report id, a batch the id that its gateway gave it. Sending it again, to any process, changes nothing; the
+answer says whether it was new. The tally of a store has the store's name, and takes the place of its earlier one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,22 @@ class Outcome(Enum):
     CLOSED = "closed"  # the plan takes no more reports
     UNKNOWN = "unknown"  # the store does not have this plan or training
     PREVIEW = "preview"  # the collector shows forms, and counts nothing
+    OLDER = "older"  # a tally of a store that has handed on a later one
+    FALLEN = "fallen"  # a tally of a store that has lost reports since the last one
+    WITHDRAWN = "withdrawn"  # a tally under a name whose reports were taken out
+    RENAMED = "renamed"  # a tally of a store that still counts under an earlier name
+
+
+class Grown(NamedTuple):
+    """The outcome of a tally that took the place of an earlier one of the same store: so many reports were added.
+
+    Fewer than none were if its reports were taken out.
+    """
+
+    reports: int
+
+
+Result = Outcome | Grown
 
 
 class Form(Enum):
@@ -79,6 +95,41 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """The whole tally of another store, as one vector of counts: it takes the place of that store's earlier one.
+
+    `names`: those of the store, the newest first.
+    """
+
+    plan: Plan
+    names: tuple[bytes, ...]
+    vector: Array
+
+    @property
+    def id(self) -> bytes:
+        """The name of the store."""
+        return self.names[0]
+
+    @property
+    def reports(self) -> int:
+        """How many reports the tally has."""
+        return int(self.vector[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The end of a name: the reports that were handed on under it are taken out, and it is taken no more."""
+
+    plan: Plan
+    id: bytes
+
+    @property
+    def reports(self) -> int:
+        """How many reports it brings."""
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """The reports of a sealed batch that did open, each id once; `vector` counts them all.
 
@@ -120,4 +171,4 @@ class Gradient:
         return 1 if self.vector is None else int(self.vector[0])
 
 
-Submission = Single | Batch | Opened | Gradient
+Submission = Single | Batch | Handed | Withdrawal | Opened | Gradient

@@ -19,7 +19,7 @@ from hush.core.channels import Points
 from hush.core.channels.sparse import DENSE, Sparse
 from hush.core.plan import Plan
 from hush.core.report import Report
-from hush.errors import StoreError
+from hush.errors import StoreError, TallyError
 from hush.server.tally import Tally
 
 Array = np.ndarray[Any, Any]
@@ -76,6 +76,16 @@ class Layout:
         reports = int(vector[0])
         return Tally(self.plan, reports, vector[1 : self._starts[0]].tolist(), counts, min(self.own(vector), reports))
 
+    def is_tally(self, vector: Array) -> bool:
+        """Return whether reports can give these counts."""
+        if (vector < 0).any() or self.own(vector) > int(vector[0]):
+            return False
+        try:
+            self.tally(vector)
+        except TallyError:
+            return False
+        return True
+
     def own(self, vector: Array) -> int:
         """Return how many reports of a vector are a relay's own."""
         return int(vector[self.size]) if len(vector) > self.size else 0
@@ -90,7 +100,7 @@ class Layout:
 
     def encode(self, vector: Array) -> bytes:
         """Return a vector as bytes."""
-        return vector.astype("<i8").tobytes()
+        return encoded(vector)
 
     @property
     def is_wide(self) -> bool:
@@ -124,7 +134,7 @@ class Layout:
 
     def decode(self, data: bytes) -> Array:
         """Return a vector from bytes."""
-        vector = np.frombuffer(data, dtype="<i8").astype(np.int64)
+        vector = decoded(data)
         if len(vector) not in (self.size, self.size + 1):
             raise StoreError("a stored tally is of another plan")
         return vector
@@ -138,6 +148,16 @@ def _wide(counts: Array) -> Sparse | array[int]:
     return Sparse(len(counts), zip(places.tolist(), counts[places].tolist(), strict=True))
 
 
+def encoded(vector: Array) -> bytes:
+    """Return a vector as bytes."""
+    return vector.astype("<i8").tobytes()
+
+
+def decoded(data: bytes) -> Array:
+    """Return a vector of any plan from bytes."""
+    return np.frombuffer(data, dtype="<i8").astype(np.int64)
+
+
 def plus(one: Array, two: Array) -> Array:
     """Return the sum of two vectors of one plan; either may count own reports."""
     if len(one) < len(two):
@@ -149,7 +169,7 @@ def plus(one: Array, two: Array) -> Array:
 
 def minus(one: Array, two: Array) -> Array:
     """Return what was counted from an earlier vector, `two`, to a later one."""
-    total: Array = one.copy()
+    total: Array = np.append(one, 0) if len(one) < len(two) else one.copy()
     total[: len(two)] -= two
     return total
 

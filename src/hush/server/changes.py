@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
+from hush.core import stores
 from hush.core.plan import Plan
 from hush.core.schema import Categorical, Numeric, Schema
 from hush.errors import EstimateError
@@ -141,7 +142,7 @@ def change(
 
     Both are of one plan, or of two plans that have attributes in common: the same name, kind, bounds or categories. An
     attribute that differs is refused; `attributes` names those to compare. No report may be in both tallies: their
-    estimates must be independent.
+    estimates must be independent. So two tallies of one store and plan are refused.
 
     `simultaneous`: the intervals of all shares of one attribute hold at once with probability `level`, as in
     `estimate`. Use it to find out which of many categories have changed.
@@ -153,6 +154,11 @@ def change(
     for tally in (before, after):
         if not isinstance(tally, Tally):
             raise EstimateError("change(before, after) needs two tallies")
+    if before.plan.id == after.plan.id and (twice := stores.common(before.stores, after.stores)):
+        raise EstimateError(
+            f"both tallies are of the store {twice.hex()}: the later one has the reports of the earlier. A collector "
+            "with --by day or week compares days or weeks"
+        )
     if not isinstance(level, float) or not 0 < level <= MAX_LEVEL:
         raise EstimateError(f"level must be a number between 0 and {MAX_LEVEL}, such as 0.95")
     if simultaneous is None:

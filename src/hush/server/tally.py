@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hush.core import codec
+from hush.core import codec, stores
 from hush.core.blanket import blanket_of
 from hush.core.buckets import buckets_of
 from hush.core.channels import Alphabet
 from hush.core.plan import Plan
 from hush.core.report import Report
+from hush.core.stores import Stores, checked
 from hush.errors import PlanError, TallyError
 from hush.server.own import Among, among
 
@@ -34,9 +35,13 @@ class Tally:
 
     If a relay has mixed reports of its own among those of people, `own` says how many, and all numbers include them.
     `people` is the number of the others. Every estimate subtracts what own reports add on average (`hush.server.own`).
+
+    The tally that a collector shows carries the name of its store, in `stores` (`hush.core.stores`). Two tallies of one
+    store are not added, as the later one has the reports of the earlier. Equal counts are equal tallies, whoever has
+    counted them.
     """
 
-    __slots__ = ("answered", "counts", "own", "plan", "reports")
+    __slots__ = ("answered", "counts", "own", "plan", "reports", "stores")
 
     def __init__(
         self,
@@ -45,12 +50,14 @@ class Tally:
         answered: Sequence[int] | None = None,
         counts: Sequence[Sequence[int]] | None = None,
         own: int = 0,
+        stores: Sequence[Sequence[bytes]] = (),
     ) -> None:
         if not isinstance(plan, Plan):
             raise TallyError("Tally(plan) needs a Plan")
         self.plan = plan
         self.reports = reports
         self.own = own
+        self.stores = checked(stores) if stores else ()
         self.answered = [0] * len(plan.questions) if answered is None else list(answered)
         self.counts = [question.channel.alphabet.zeros() for question in plan.questions]
         self._check(self.counts if counts is None else counts)
@@ -145,6 +152,7 @@ class Tally:
 
     def _merge(self, other: Tally) -> None:
         """Add the numbers of a tally to this one."""
+        self.stores = stores.joined(self.stores, other.stores)
         self.reports += other.reports
         self.own += other.own
         self.answered = [a + b for a, b in zip(self.answered, other.answered, strict=True)]
@@ -211,7 +219,8 @@ class Tally:
             "counts": [alphabet.written(vector) for alphabet, vector in self._vectors()],
         }
         own = f',"own":{self.own}' if self.own else ""
-        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}{own}}}'
+        named = f',"stores":{codec.dump(stores.written(self.stores))}' if self.stores else ""
+        return f'{{"hush":{VERSION},"plan":{self.plan.to_json()},"tally":{codec.dump(counted)}{own}{named}}}'
 
     @classmethod
     def from_json(cls, text: str | bytes, plan: Plan | None = None) -> Tally:
@@ -220,6 +229,7 @@ class Tally:
             raise TallyError("Tally.from_json(text, plan) needs a text first, and then perhaps a Plan")
         value = codec.load(text, TallyError, 2 * codec.MAX_TEXT)
         own = [value.pop("own")] if isinstance(value, dict) and "own" in value else []
+        named = stores.read(value.pop("stores")) if isinstance(value, dict) and "stores" in value else ()
         outer, design, tally = codec.fields(value, ("hush", "plan", "tally"), TallyError, "a tally")
         names = ("hush", "plan", "reports", "answered", "counts")
         version, plan_id, reports, answered, counts = codec.fields(tally, names, TallyError, "the counts of a tally")
@@ -242,6 +252,7 @@ class Tally:
                 alphabet.read(codec.listed(vector, TallyError, "a vector of counts"))
                 for alphabet, vector in zip(alphabets, vectors, strict=True)
             ],
+            named,
         )
 
     def _vectors(self) -> Iterator[tuple[Alphabet, MutableSequence[int]]]:
@@ -250,12 +261,14 @@ class Tally:
             yield question.channel.alphabet, vector
 
     @classmethod
-    def _with(cls, own: list[Any], plan: Plan, reports: Any, answered: list[Any], counts: list[Any]) -> Tally:
+    def _with(
+        cls, own: list[Any], plan: Plan, reports: Any, answered: list[Any], counts: list[Any], named: Stores
+    ) -> Tally:
         """Return a tally that was read. If it says how many own reports it has, there is one at least."""
         for number in own:
             codec.integer(reports, 0, MAX_REPORTS, TallyError, "the number of reports")
             codec.integer(number, 1, reports, TallyError, "the number of a relay's own reports")
-        return cls(plan, reports, answered, counts, *own)
+        return cls(plan, reports, answered, counts, own[0] if own else 0, named)
 
     @staticmethod
     def _planned(design: Any, known: Plan | None) -> Plan:
@@ -278,8 +291,10 @@ class Tally:
         for answered, (alphabet, vector) in zip(self.answered, self._vectors(), strict=True):
             parts.append(codec.varint(answered))
             parts.extend(map(codec.varint, alphabet.packed(vector)))
-        if self.own:
+        if self.own or self.stores:
             parts.append(codec.varint(self.own))
+        if self.stores:
+            parts.append(stores.packed(self.stores))
         return b"".join(parts)
 
     @classmethod
@@ -296,10 +311,18 @@ class Tally:
             answered.append(cursor.varint())
             counts.append(question.channel.alphabet.unpacked(cursor.varint))
         own = [cursor.varint()] if cursor.left else []
+        named = stores.unpacked(cursor) if cursor.left else ()
         cursor.end()
-        return cls._with(own, plan, reports, answered, counts)
+        return cls._with([] if named and own == [0] else own, plan, reports, answered, counts, named)
 
 
 def with_own(tally: Tally, own: int) -> Tally:
     """Return a tally that says how many of its reports are a relay's own."""
-    return Tally(tally.plan, tally.reports, tally.answered, tally.counts, own)
+    return Tally(tally.plan, tally.reports, tally.answered, tally.counts, own, tally.stores)
+
+
+def of_store(tally: Tally, names: Sequence[bytes]) -> Tally:
+    """Return a copy of a tally that carries the names of its store, the newest first."""
+    found = tally.copy()
+    found.stores = checked([names])
+    return found

@@ -40,6 +40,7 @@ from hush.collector.http.preparing import Preparing
 from hush.collector.http.relation_views import RelationViews
 from hush.collector.http.reports import ReportHandlers
 from hush.collector.http.sealed import SealedHandlers
+from hush.collector.http.tallies import TallyHandlers
 from hush.collector.http.training_views import TrainingViews
 from hush.collector.http.trainings import TrainingHandlers
 from hush.collector.http.views import Views
@@ -67,6 +68,7 @@ class Collector:
             PlanHandlers(store, find, self._visible, settings.presentations),
             ListHandlers(store),
             reports,
+            TallyHandlers(store, settings, find, self._visible, self.desk),
             SealedHandlers(settings, find, self.desk),
             ClosedHandlers(store, settings, find),
             TrainingHandlers(store, settings, find, self._visible, self.desk),

@@ -15,7 +15,7 @@ from hush.collector.intake import Intake
 from hush.collector.queues import Full, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Gradient, Opened, Outcome, Submission
+from hush.collector.submissions import Gradient, Grown, Handed, Opened, Outcome, Result, Submission, Withdrawal
 
 REFUSALS = {
     Outcome.CLOSED: "plan-closed",
@@ -23,7 +23,14 @@ REFUSALS = {
     Outcome.LATE: "late",
     Outcome.UNKNOWN: "not-found",
     Outcome.PREVIEW: "preview",
+    Outcome.OLDER: "older",
+    Outcome.FALLEN: "fallen",
+    Outcome.WITHDRAWN: "withdrawn",
+    Outcome.RENAMED: "renamed",
 }
+RESTORED = (
+    "if its store was restored from a copy, give it a new name (hush rename), and withdraw the old one (hush withdraw)"
+)
 
 
 class Desk:
@@ -55,7 +62,7 @@ class Desk:
         """Hand a submission to the intake, and answer when it is durable. `name`: of its plan, or its training."""
         assert self.intake is not None
         self._gate.limit.charge(requests.address(request), submission.reports)
-        outcome: Outcome | Exception
+        outcome: Result | Exception
         try:
             outcome = await self.intake.submit(submission)
         except Exception as error:  # noqa: BLE001 - `receipt` turns it into a refusal
@@ -63,25 +70,44 @@ class Desk:
         return encoded(self.receipt(request, submission, outcome, name, kind), 202)
 
     def receipt(
-        self, request: Request, submission: Submission, outcome: Outcome | Exception, name: str, kind: str
+        self, request: Request, submission: Submission, outcome: Result | Exception, name: str, kind: str
     ) -> Receipt | SealedReceipt:
         """Return the receipt of a submission, or refuse. The sender pays for every report that was counted."""
-        if outcome is not Outcome.NEW and submission.reports > 1:
+        added = outcome.reports if isinstance(outcome, Grown) else submission.reports
+        new = outcome is Outcome.NEW or isinstance(outcome, Grown)
+        if not new and submission.reports > 1:
             self._gate.limit.give_back(requests.address(request), submission.reports)
+        elif 0 <= added < submission.reports:  # the others were paid for when they were handed on first
+            self._gate.limit.give_back(requests.address(request), submission.reports - added + 1)
         if isinstance(outcome, Exception):  # the intake has logged it, unless the queue was full
             if isinstance(outcome, Full | Stopped):
                 raise self._gate.busy()
             raise self._gate.failed()
-        self._metrics.submissions[name, kind, outcome.value] += 1
-        if outcome in REFUSALS:
-            raise Refused(REFUSALS[outcome])
-        if outcome is Outcome.NEW:
-            self._metrics.reports[name] += submission.reports
+        said = Outcome.NEW if isinstance(outcome, Grown) else outcome
+        self._metrics.submissions[name, kind, said.value] += 1
+        if said in REFUSALS:
+            raise Refused(REFUSALS[said], detail(submission, said))
+        if new and added > 0:
+            self._metrics.reports[name] += added
             if not isinstance(submission, Gradient):
-                self._visible.note(name, submission.reports)
-        new = outcome is Outcome.NEW
+                self._visible.note(name, added)
         if isinstance(submission, Opened):
             if new:
                 self._metrics.refused[name] += submission.refused
             return SealedReceipt(submission.id.hex(), new, submission.reports, submission.refused)
+        if isinstance(submission, Withdrawal):
+            return Receipt(submission.id.hex(), new, -added)  # those that were taken out
         return Receipt(submission.id.hex(), new, submission.reports)
+
+
+def detail(submission: Submission, outcome: Outcome) -> str:
+    """Return what to do about the refusal of a tally; nothing for others."""
+    if outcome in (Outcome.OLDER, Outcome.FALLEN):
+        return RESTORED
+    if outcome is Outcome.WITHDRAWN:
+        return "give its store a new name (hush rename) if its reports are to count"
+    if outcome is Outcome.RENAMED and isinstance(submission, Handed):
+        return "its reports would count twice: withdraw " + " or ".join(name.hex() for name in submission.names[1:])
+    if outcome is Outcome.UNKNOWN and isinstance(submission, Withdrawal):
+        return "nothing was handed on under this name"
+    return ""

@@ -26,7 +26,7 @@ from starlette.responses import Response
 from hush.collector.formats import BATCHES, SINGLES
 from hush.collector.http.exchanges import Exchange
 from hush.collector.http.responses import Ready
-from hush.collector.submissions import Outcome, Submission
+from hush.collector.submissions import Result, Submission
 from hush.core.plan import Plan
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Direct(Exchange):
         else:
             self._answer(refused)
 
-    def _done(self, submission: Submission, outcome: Outcome | Exception) -> None:
+    def _done(self, submission: Submission, outcome: Result | Exception) -> None:
         """Answer: the report is durable, or was not counted."""
         self._answer(self.connection.server.collector.taken(self._request, submission, outcome))
 

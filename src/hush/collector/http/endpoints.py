@@ -68,6 +68,12 @@ TALLY_SCHEMA = {
         "plan": {"type": "object"},
         "tally": COUNTS_SCHEMA,
         "own": {"type": "integer", "minimum": 1},
+        "stores": {
+            "type": "array",
+            "description": "The names of each store whose reports these are, the newest first",
+            "items": {"type": "array", "items": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "minItems": 1},
+            "minItems": 1,
+        },
     },
     "required": ["hush", "plan", "tally"],
     "additionalProperties": False,

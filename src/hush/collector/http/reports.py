@@ -1,4 +1,4 @@
-"""Handlers for the reports of a plan: sending them, their tickets and tallies, and the end of the collection.
+"""Handlers for the reports of a plan: sending them, their tickets, and the end of the collection.
 
 Reports arrive in two ways: through the application (`ReportHandlers.reports`), or on the short way of
 `hush.collector.http.direct` (`take` and `taken`). Both ways use the same checks.
@@ -16,7 +16,7 @@ from hush.collector import formats, tickets
 from hush.collector.http import requests
 from hush.collector.http.desk import Desk
 from hush.collector.http.documents import PlanEntry, Receipt, TicketDocument
-from hush.collector.http.endpoints import TALLY_SCHEMA, Parameter, declared, endpoint
+from hush.collector.http.endpoints import Parameter, declared, endpoint
 from hush.collector.http.gate import Gate
 from hush.collector.http.lookup import Finder
 from hush.collector.http.preparing import Preparing
@@ -28,14 +28,13 @@ from hush.collector.intake import Done
 from hush.collector.queues import Full, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Batch, Outcome, Single, Submission
+from hush.collector.submissions import Batch, Result, Single, Submission
 from hush.core.dealing import SIGNATURE_SIZE, questions_of
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 
 DIGITS = {"pattern": "^[0-9a-fA-F]{32}$"}
 BATCH = Parameter("Hush-Batch", "string", "the id of a batch", None, place="header", limits=DIGITS)
-TALLY = Parameter("Hush-Batch", "string", "the id of the tally", None, place="header", required=True, limits=DIGITS)
 TICKET = Parameter("Hush-Ticket", "string", "the signature of a ticket", None, place="header", limits=DIGITS)
 
 
@@ -135,7 +134,7 @@ class ReportHandlers:
             return self._refused(request, error)
         return None
 
-    def taken(self, request: Request, submission: Submission, outcome: Outcome | Exception) -> Ready | Response:
+    def taken(self, request: Request, submission: Submission, outcome: Result | Exception) -> Ready | Response:
         """Answer reports that were taken, now that they are durable."""
         plan_id = request.path_params["plan"]
         try:
@@ -153,7 +152,7 @@ class ReportHandlers:
         refused = error if isinstance(error, Refused) else self._gate.refusal(self._endpoint, error)
         return self._gate.finished(request, refused.response(), request.path_params["plan"])
 
-    # -- tickets and tallies
+    # -- tickets, and the end
 
     @endpoint(
         "GET", "/plans/{plan}/ticket", "The questions of one report, dealt", role="submit", answers=TicketDocument
@@ -165,39 +164,6 @@ class ReportHandlers:
             return Response(status_code=204)  # not a 404: pages ask, and browsers would show that as an error
         id_, signature = tickets.issue(plan, self._settings.ticket_key)
         return encoded(TicketDocument(id_.hex(), questions_of(plan, id_), signature.hex()), headers=SECRET)
-
-    @endpoint("GET", "/plans/{plan}/tally", "The tally", role="read", answers=dict, also=(formats.TALLY,))
-    async def get_tally(self, request: Request) -> Response:
-        """Answer with a tally, as JSON or in its binary form."""
-        binary = formats.TALLY in request.headers.get("accept", "")
-        tally = await self._visible.tally(request)
-        make = tally.encode if binary else lambda: tally.to_json().encode()
-        text = await self._visible.shared.get(("tally text", tally.plan.id, binary), tally.people, make)
-        kind = formats.TALLY if binary else formats.JSON
-        return Response(text, headers=SECRET | {"Vary": "Accept"}, media_type=kind)
-
-    @endpoint(
-        "POST",
-        "/plans/{plan}/tally",
-        "Merge the tally of another collector",
-        role="submit-batch",
-        answers=Receipt,
-        reads=(formats.JSON, formats.TALLY),
-        parameters=(TALLY,),
-        status=202,
-        body=TALLY_SCHEMA,
-    )
-    async def post_tally(self, request: Request) -> Response:
-        """Count the tally of another collector."""
-        plan = await self._find.plan(request)
-        requests.check_plain(self._settings)
-        kind = requests.content_type(request)
-        if kind not in (formats.JSON, formats.TALLY):
-            raise Refused("wrong-type", f"tallies come as {formats.JSON} or {formats.TALLY}")
-        id_ = requests.hexadecimal(request, "hush-batch", ID_SIZE)
-        body = await requests.body(request, self._settings.max_body, self._settings)
-        found = await requests.decoded(len(body) <= requests.LARGE, formats.tally, plan, kind, body, id_)
-        return await self._desk.submit(request, found, plan.id, "tally")
 
     @endpoint("POST", "/plans/{plan}/close", "Take no more reports", role="admin", answers=PlanEntry)
     async def close_plan(self, request: Request) -> Response:

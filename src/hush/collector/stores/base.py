@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, LiteralString, NamedTuple
 
 from hush.collector.periods import Period
-from hush.collector.submissions import Form, Outcome, Submission
+from hush.collector.submissions import Form, Result, Submission
 from hush.core.following import check_follows
 from hush.core.plan import Plan
 from hush.core.training.courses import Course
@@ -135,6 +135,13 @@ class Narrowing(NamedTuple):
     second: str | None
 
 
+class Site(NamedTuple):
+    """Another store that has handed its tally on: its name, and how many reports count; None if it was withdrawn."""
+
+    name: bytes
+    reports: int | None
+
+
 class Store(ABC):
     """Where a collector keeps everything. One thread at a time calls `commit`; reading is safe from any thread."""
 
@@ -158,7 +165,7 @@ class Store(ABC):
     # -- reports
 
     @abstractmethod
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         """Count new submissions, durably; return the outcome of each."""
 
     @abstractmethod
@@ -172,7 +179,7 @@ class Store(ABC):
         If it has `known` reports, and at least `least` more were committed, it moves to the committed tally. Among
         processes that know the same tally, only one moves it. In the same transaction the reports by which it moves
         are counted in a period, if one is given: in that one, or in the last that the store has if that ends later, as
-        after a clock was set back.
+        after a clock was set back. If counts fell, as another store's tally was withdrawn, they belong to no period.
         """
 
     @abstractmethod
@@ -186,6 +193,20 @@ class Store(ABC):
     @abstractmethod
     def refused(self, plan: Plan) -> int:
         """Return how many sealed reports of a plan were dropped, as they did not open."""
+
+    # -- names of stores
+
+    @abstractmethod
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of this store (`hush.core.stores`), the newest first."""
+
+    @abstractmethod
+    def rename(self) -> tuple[bytes, ...]:
+        """Take a new name, as this is a copy; return all names, the newest first."""
+
+    @abstractmethod
+    def sites(self, plan: Plan) -> list[Site]:
+        """Return the other stores whose tallies were handed on, by their names."""
 
     # -- keys of sealed reports
 

@@ -14,8 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hush.collector.stores.base import HeldPlan, Live, Past
-from hush.collector.submissions import Batch, Form, Gradient, Opened, Outcome, Single, Submission
-from hush.collector.vectors import layout_of, plus
+from hush.collector.submissions import (
+    Batch,
+    Form,
+    Gradient,
+    Grown,
+    Handed,
+    Opened,
+    Outcome,
+    Result,
+    Single,
+    Submission,
+    Withdrawal,
+)
+from hush.collector.vectors import layout_of, minus, plus
 from hush.core.design import rounds
 from hush.core.design.directions import noise_of
 from hush.core.plan import Plan
@@ -64,6 +76,10 @@ class PlanBook:
             self.added = plus(self.added, submission.vector)  # the tally of another collector may count own reports
             own = self.layout.own(submission.vector)
             self._batches.append(Kept(int(submission.vector[0]), submission.form, submission.body, own))
+
+    def add(self, counts: Array) -> None:
+        """Add counts that have no body; or take some out."""
+        self.added = plus(self.added, counts)
 
     def count_opened(self, opened: Opened, old: Sequence[Report]) -> None:
         """Count a sealed batch, without the reports that were counted before."""
@@ -234,7 +250,7 @@ def ids_of(
                 ids = found[TRAINING + trainings[submission.training][0]]
                 ids.add(submission.id)
                 ids.update(submission.ids)
-        elif submission.plan.id in plans:
+        elif submission.plan.id in plans and not isinstance(submission, Handed | Withdrawal):
             ids = found[plans[submission.plan.id][0]]
             ids.add(submission.id)
             if isinstance(submission, Batch):
@@ -246,12 +262,26 @@ def ids_of(
     return found
 
 
+Place = tuple[int, bytes]  # the number of a plan, and the name of a store
+
+
+def names_of(submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, ...]]) -> list[Place]:
+    """Return the names of other stores that a group is about, with the numbers of their plans, in order."""
+    found: set[Place] = set()
+    for submission in submissions:
+        if isinstance(submission, Handed | Withdrawal) and submission.plan.id in plans:
+            names = submission.names if isinstance(submission, Handed) else (submission.id,)
+            found.update((plans[submission.plan.id][0], name) for name in names)
+    return sorted(found)
+
+
 class Group:
     """The changes of one group of submissions, taken one after the other.
 
     Given: the store's `plans` and `trainings`, by id and by name, each with its number; and the new `ids` of the group.
     Afterwards `plans` has the additions to each plan, by number, `rounds` the books of changed rounds, by the name of
-    the training, and `past` the rounds that have ended.
+    the training, and `past` the rounds that have ended. `handed`: the counts that other stores have handed on, by the
+    number of the plan and the name of the store, None if they were withdrawn; `changed` has those that are new.
     """
 
     def __init__(
@@ -259,13 +289,16 @@ class Group:
         plans: Mapping[str, tuple[int, HeldPlan]],
         trainings: Mapping[str, tuple[int, RoundBook]],
         ids: IdBook,
+        handed: Mapping[Place, Array | None] | None = None,
     ) -> None:
         self._held, self._trainings, self.ids = plans, trainings, ids
         self.plans: dict[int, PlanBook] = {}
         self.rounds: dict[str, tuple[int, RoundBook]] = {}
         self.past: list[tuple[int, Past]] = []
+        self.handed: Mapping[Place, Array | None] = handed or {}
+        self.changed: dict[Place, Array | None] = {}
 
-    def take(self, submission: Submission) -> Outcome:
+    def take(self, submission: Submission) -> Result:
         """Count a submission if it is new; return its outcome."""
         if isinstance(submission, Gradient):
             return self._take_gradient(submission)
@@ -274,17 +307,64 @@ class Group:
         number, held = self._held[submission.plan.id]
         if not held.open:
             return Outcome.CLOSED
+        if isinstance(submission, Handed):
+            return self._take_handed(number, held, submission)
+        if isinstance(submission, Withdrawal):
+            return self._withdraw(number, held, submission)
         if not self.ids.take(number, submission.id):
             return Outcome.REPEATED
         if isinstance(submission, Batch) and submission.ids and not self.ids.take_all(number, submission):
             return Outcome.OVERLAPPING
+        book = self._book(number, held)
+        if isinstance(submission, Opened):
+            book.count_opened(submission, self.ids.take_some(number, submission.found))
+        else:
+            book.count(submission)
+        return Outcome.NEW
+
+    def _book(self, number: int, held: HeldPlan) -> PlanBook:
         if number not in self.plans:
             self.plans[number] = PlanBook(held)
-        if isinstance(submission, Opened):
-            self.plans[number].count_opened(submission, self.ids.take_some(number, submission.found))
-        else:
-            self.plans[number].count(submission)
-        return Outcome.NEW
+        return self.plans[number]
+
+    def _counted(self, place: Place) -> Array | None:
+        """Return what counts under a name now, or None."""
+        return self.changed[place] if place in self.changed else self.handed.get(place)
+
+    def _is_withdrawn(self, place: Place) -> bool:
+        return (place in self.changed or place in self.handed) and self._counted(place) is None
+
+    def _take_handed(self, number: int, held: HeldPlan, tally: Handed) -> Result:
+        """Let a tally take the place of its store's earlier one, if that one's reports can be among its own."""
+        place, earlier = (number, tally.id), [(number, name) for name in tally.names[1:]]
+        if self._is_withdrawn(place):
+            return Outcome.WITHDRAWN
+        if any(self._counted(one) is not None for one in earlier):
+            return Outcome.RENAMED
+        layout, before = layout_of(held.plan), self._counted(place)
+        added = tally.vector if before is None else minus(tally.vector, before)
+        if not added.any():
+            return Outcome.REPEATED
+        if (added < 0).any():
+            return Outcome.FALLEN if (added > 0).any() else Outcome.OLDER
+        if not layout.is_tally(added):  # of counts that no reports can give, though each may have grown
+            return Outcome.FALLEN
+        self._book(number, held).add(added)
+        self.changed[place] = tally.vector
+        self.changed.update(dict.fromkeys(earlier))  # an old file of the store must not come behind
+        return Grown(int(added[0]))
+
+    def _withdraw(self, number: int, held: HeldPlan, ended: Withdrawal) -> Result:
+        """Take out what was handed on under a name."""
+        place = number, ended.id
+        if self._is_withdrawn(place):
+            return Outcome.REPEATED
+        counted = self._counted(place)
+        if counted is None:
+            return Outcome.UNKNOWN
+        self._book(number, held).add(-counted)
+        self.changed[place] = None
+        return Grown(-int(counted[0]))
 
     def _take_gradient(self, submission: Gradient) -> Outcome:
         name = submission.training

@@ -27,6 +27,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from secrets import token_bytes
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,6 +44,7 @@ from hush.collector.stores.base import (
     NotHeld,
     Past,
     Segment,
+    Site,
     Store,
     Stored,
     check_numbers,
@@ -63,9 +65,10 @@ from hush.collector.stores.postgres_connections import (
     migrate,
 )
 from hush.collector.stores.postgres_watchdog import Watch
-from hush.collector.submissions import Form, Gradient, Outcome, Submission
-from hush.collector.vectors import Layout, layout_of, minus, plus
+from hush.collector.submissions import Form, Gradient, Result, Submission
+from hush.collector.vectors import Layout, decoded, layout_of, minus, plus
 from hush.core.plan import Plan
+from hush.core.stores import NAME_SIZE
 from hush.core.training.courses import Course
 from hush.core.training.stages import Phase, phase_from_json
 from hush.errors import InputError, StoreError
@@ -83,7 +86,7 @@ SENDING = 30.0  # seconds more that a commit may take, as it may be large
 CLOSING = 5.0  # seconds that a commit has to notice that its session was cut
 
 Array = np.ndarray[Any, Any]
-Result = TypeVar("Result")
+Done = TypeVar("Done")
 
 
 class PostgresStore(Store):
@@ -174,17 +177,17 @@ class PostgresStore(Store):
 
     # -- reports
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         """Count new submissions, durably; return the outcome of each."""
 
-        def run(db: Connection, shard: int) -> list[Outcome]:
+        def run(db: Connection, shard: int) -> list[Result]:
             return Commit(db, shard, plans, trainings, self._rounds, self._increments).run(submissions)
 
         with self._committing, failing():
             plans, trainings = self._named(submissions)
             return self._written(run)
 
-    def _written(self, work: Callable[[Connection, int], Result]) -> Result:
+    def _written(self, work: Callable[[Connection, int], Done]) -> Done:
         """Do work with the session that commits, and return its result; try again where that may help."""
         for attempt in range(ATTEMPTS):
             fresh, began = self._writer is None, time.monotonic()
@@ -200,7 +203,7 @@ class PostgresStore(Store):
                     raise
         raise AssertionError
 
-    def _attempt(self, work: Callable[[Connection, int], Result]) -> Result:
+    def _attempt(self, work: Callable[[Connection, int], Done]) -> Done:
         if self._writer is None:
             self._writer = self._claim()
         db, shard = self._writer
@@ -260,7 +263,7 @@ class PostgresStore(Store):
             shown, now = layout.decode(held[0][0]), _sum(layout, db.execute(COUNTS, (number, number)).fetchall())
             if layout.people(shown) == known and layout.people(now) - known >= max(least, 1):
                 db.execute("update shown set vector = %b where plan = %s", (layout.encode(now), number))
-                if period is not None:
+                if period is not None and layout.is_tally(minus(now, shown)):
                     _count(db, plan, number, period, minus(now, shown))
                 shown = now
         return layout.tally(shown)
@@ -279,6 +282,25 @@ class PostgresStore(Store):
         number = self._plan(plan.id)[0]
         rows = self._pool.rows("select coalesce(sum(reports), 0)::bigint from refused where plan = %s", (number,))
         return int(rows[0][0])
+
+    # -- names of stores
+
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of this store, the newest first."""
+        return tuple(bytes(name) for (name,) in self._pool.rows("select name from names order by number desc"))
+
+    def rename(self) -> tuple[bytes, ...]:
+        """Take a new name."""
+        with self._pool.transaction() as db:
+            db.execute("insert into names (name) values (%b)", (token_bytes(NAME_SIZE),))
+        return self.names()
+
+    def sites(self, plan: Plan) -> list[Site]:
+        """Return the other stores whose tallies were handed on."""
+        rows = self._pool.rows(
+            "select name, vector from handed where plan = %s order by name", (self._plan(plan.id)[0],)
+        )
+        return [Site(bytes(name), None if data is None else int(decoded(data)[0])) for name, data in rows]
 
     # -- keys of sealed reports
 

@@ -1,7 +1,8 @@
 """One group of submissions, committed to PostgreSQL in two round trips, however large it is.
 
 The first locks, in an order that is the same for all processes: the version of the tables, the plans, the rows of this
-process's shard, the trainings, and the ids as they are inserted. The second writes the counts, and commits.
+process's shard, the trainings, what other stores have handed on, and the ids as they are inserted. The second writes
+the counts, and commits.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Mapping, Sequence
 import psycopg
 
 from hush.collector.stores.base import HeldPlan, Keep
-from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
+from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of, names_of
 from hush.collector.stores.postgres_connections import PLAN, VERSION, Connection, check_version
-from hush.collector.submissions import Outcome, Submission
-from hush.collector.vectors import ROW, layout_of, plus
+from hush.collector.submissions import Result, Submission
+from hush.collector.vectors import ROW, decoded, encoded, layout_of, plus
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.core.training.courses import Course
@@ -55,13 +56,14 @@ class Commit:
         self._wide = {number for number, plan, _ in plans.values() if layout_of(plan).is_wide}
         self._grown: dict[tuple[int, int], int] = {}
 
-    def run(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def run(self, submissions: Sequence[Submission]) -> list[Result]:
         """Count new submissions, durably; return the outcome of each."""
         with self._db.pipeline():
             group = self._lock(submissions)
             outcomes = [group.take(submission) for submission in submissions]
             for number, book in group.plans.items():
                 self._write_plan(number, book)
+            self._write_handed(group)
             self._write_rounds(group)
             if left := group.ids.left():
                 self._db.execute(
@@ -98,6 +100,14 @@ class Commit:
             "order by number for update",
             (sorted(number for number, _, _ in self._trainings.values()),),
         )
+        places = names_of(submissions, self._plans)
+        handed = None
+        if places:  # which few groups have
+            handed = db.execute(
+                "select h.plan, h.name, h.vector from handed h join unnest(%s::int[], %b::bytea[]) as g (plan, name) "
+                "on h.plan = g.plan and h.name = g.name order by h.plan, h.name for update of h",
+                ([number for number, _ in places], [name for _, name in places]),
+            )
         fresh = db.execute(INSERT_IDS, (list(asked), [b"".join(ids) for ids in asked.values()]))
         check_version(version.fetchall()[0][0])
         still = {number for (number,) in opened.fetchall()}
@@ -110,7 +120,12 @@ class Commit:
         for number, current, gradients, losses in trainings.fetchall():
             name, wanted, course = named[number]
             books[name] = number, RoundBook.decoded(self._round(number, current), wanted, gradients, losses, course)
-        return Group(held, books, IdBook({number: _cut(ids, asked[number]) for number, ids in fresh.fetchall()}))
+        known = {
+            (number, name): None if vector is None else decoded(vector)
+            for number, name, vector in ([] if handed is None else handed.fetchall())
+        }
+        ids = IdBook({number: _cut(ids, asked[number]) for number, ids in fresh.fetchall()})
+        return Group(held, books, ids, known)
 
     def _round(self, number: int, current: int) -> Phase:
         known = self._rounds.get(number)
@@ -178,6 +193,19 @@ class Commit:
             return int(rows[0][0])
         return self._increments[place]
 
+    def _write_handed(self, group: Group) -> None:
+        """Write what other stores have handed on.
+
+        A row that another process has inserted meanwhile is an error, after which the group is tried again: its
+        difference was taken from nothing.
+        """
+        for (number, name), vector in group.changed.items():
+            row = (None if vector is None else encoded(vector), number, name)
+            if (number, name) in group.handed:
+                self._db.execute("update handed set vector = %b where plan = %s and name = %b", row)
+            else:
+                self._db.execute("insert into handed (vector, plan, name) values (%b, %s, %b)", row)
+
     def _write_rounds(self, group: Group) -> None:
         for number, past in group.past:
             self._db.execute(
@@ -197,7 +225,9 @@ def rehearse(db: Connection, shard: int) -> None:
         db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
         check_version(db.execute("select number from version").fetchall()[0][0])
         db.execute("lock table plans in access share mode")
-        db.execute("lock table tallies, increments, trainings, seen, bodies, rounds, refused in row exclusive mode")
+        db.execute(
+            "lock table tallies, increments, trainings, seen, bodies, rounds, refused, handed in row exclusive mode"
+        )
         db.execute(
             "insert into pulse values (%s, 1) on conflict (shard) do update set beats = pulse.beats + 1", (shard,)
         )

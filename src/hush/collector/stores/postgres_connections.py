@@ -115,6 +115,12 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     alter table bodies add column own bigint;
     alter table segments add column own bigint;
     """,
+    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn.
+    """
+    create table names (number integer generated always as identity primary key, name bytea not null unique);
+    insert into names (name) values (uuid_send(gen_random_uuid()));
+    create table handed (plan integer not null, name bytea not null, vector bytea, primary key (plan, name));
+    """,
 )
 
 

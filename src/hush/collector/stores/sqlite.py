@@ -29,6 +29,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any
 
 import numpy as np
@@ -44,17 +45,19 @@ from hush.collector.stores.base import (
     NotHeld,
     Past,
     Segment,
+    Site,
     Store,
     Stored,
     check_numbers,
     check_second,
     understanding,
 )
-from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of
+from hush.collector.stores.bookkeeping import Group, IdBook, Place, PlanBook, RoundBook, ids_of, names_of
 from hush.collector.stores.ids import IdIndex, packed
-from hush.collector.submissions import Form, Outcome, Submission
-from hush.collector.vectors import ROW, layout_of, minus, plus
+from hush.collector.submissions import Form, Result, Submission
+from hush.collector.vectors import ROW, decoded, encoded, layout_of, minus, plus
 from hush.core.plan import Plan
+from hush.core.stores import NAME_SIZE
 from hush.core.training.courses import Course
 from hush.core.training.stages import Phase, phase_from_json
 from hush.errors import InputError, StoreError
@@ -242,18 +245,23 @@ class SqliteStore(Store):
 
     # -- reports
 
-    def commit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+    def commit(self, submissions: Sequence[Submission]) -> list[Result]:
         """Count new submissions, durably; return the outcome of each."""
         with self._lock:
             with self._transaction():
                 asked = ids_of(submissions, self._plans, self._trainings)
                 ids = IdBook({owner: some - self._index(owner).known(list(some)) for owner, some in asked.items()})
-                group = Group(self._plans, self._trainings, ids)
+                handed = self._handed(names_of(submissions, self._plans))
+                group = Group(self._plans, self._trainings, ids, handed)
                 outcomes = [group.take(submission) for submission in submissions]
                 vectors = {number: plus(self._vectors[number], book.added) for number, book in group.plans.items()}
                 increments = {
                     number: self._write_plan(number, book, vectors[number]) for number, book in group.plans.items()
                 }
+                self._db.executemany(
+                    "insert or replace into handed (plan, name, tally) values (?, ?, ?)",
+                    [(*place, None if held is None else encoded(held)) for place, held in group.changed.items()],
+                )
                 self._write_rounds(group)
                 runs = [(owner, packed(some)) for owner, some in ids.taken()]
                 numbers = [
@@ -267,6 +275,15 @@ class SqliteStore(Store):
             self._trainings = self._trainings | group.rounds
             self._doubtful = False
             return outcomes
+
+    def _handed(self, places: Sequence[Place]) -> dict[Place, Array | None]:
+        """Return what other stores have handed on under these names, within a transaction."""
+        found: dict[Place, Array | None] = {}
+        for place in places:
+            row = self._db.execute("select tally from handed where plan = ? and name = ?", place).fetchone()
+            if row is not None:
+                found[place] = None if row[0] is None else decoded(row[0])
+        return found
 
     def _write_plan(self, number: int, book: PlanBook, vector: Array) -> int:
         """Write counts and bodies; return how many bytes the increments of the plan take then."""
@@ -320,7 +337,8 @@ class SqliteStore(Store):
                             self._db.execute("insert or replace into shown (plan, tally) values (?, ?)", row)
                             if period is not None:
                                 added = minus(found[1], self._shown.get(found[0], layout.zero()))
-                                self._count(plan, found[0], period, added)
+                                if layout.is_tally(added):
+                                    self._count(plan, found[0], period, added)
                     if found is not None:
                         self._shown[found[0]] = found[1]
         return layout.tally(self._shown.get(self._find(plan.id)[0], layout.zero()))
@@ -361,6 +379,28 @@ class SqliteStore(Store):
         with self._lock, sqlite_file.failing():
             row = self._db.execute("select reports from refused where plan = ?", (self._find(plan.id)[0],)).fetchone()
         return 0 if row is None else int(row[0])
+
+    # -- names of stores
+
+    def names(self) -> tuple[bytes, ...]:
+        """Return the names of this store, the newest first."""
+        with self._lock, sqlite_file.failing():
+            rows = self._db.execute("select name from names order by number desc").fetchall()
+        return tuple(name for (name,) in rows)
+
+    def rename(self) -> tuple[bytes, ...]:
+        """Take a new name."""
+        with self._transaction():
+            self._db.execute("insert into names (name) values (?)", (token_bytes(NAME_SIZE),))
+        return self.names()
+
+    def sites(self, plan: Plan) -> list[Site]:
+        """Return the other stores whose tallies were handed on."""
+        with self._lock, sqlite_file.failing():
+            rows = self._db.execute(
+                "select name, tally from handed where plan = ? order by name", (self._find(plan.id)[0],)
+            ).fetchall()
+        return [Site(name, None if data is None else int(decoded(data)[0])) for name, data in rows]
 
     # -- keys of sealed reports
 

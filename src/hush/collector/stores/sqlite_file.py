@@ -99,6 +99,14 @@ MIGRATIONS = (
     alter table bodies add column own integer;
     alter table segments add column own integer
     """,
+    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn.
+    """
+    create table names (number integer primary key, name blob not null unique) strict;
+    insert into names (name) values (randomblob(16));
+    create table handed (
+      plan integer not null, name blob not null, tally blob, primary key (plan, name)
+    ) strict, without rowid
+    """,
 )
 
 _held: set[tuple[int, int]] = set()  # the files that this process has locked
