@@ -245,7 +245,10 @@ def test_a_crash_while_a_plan_was_closed(postgres_place: Place) -> None:
         with psycopg.connect(postgres_place.url) as db:
             db.execute("update hush.plans set open = false where number = 1")
     with postgres_place.opened() as store:
+        assert isinstance(store, PostgresStore)
         assert [(held.open, store.tally(held.plan).reports) for held in store.plans()] == [(False, 3), (True, 4)]
+        for thread in store._sweeper._threads:
+            thread.join(60)
         with psycopg.connect(postgres_place.url) as db:
             assert db.execute("select count(*), min(plan) from hush.seen").fetchone() == (4, 2)
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from hush.collector import formats
-from hush.collector.stores import postgres_connections, sqlite_file
+from hush.collector.stores import postgres_tables, sqlite_file
 from hush.collector.stores.base import NotHeld, Store
 from hush.collector.stores.opening import open_store
 from hush.collector.stores.postgres import PostgresStore
@@ -343,7 +343,7 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
         store.commit(places.singles(places.reports(3)))
     step = "create table novelty (number integer)"
     monkeypatch.setattr(sqlite_file, "MIGRATIONS", (*sqlite_file.MIGRATIONS, step))
-    monkeypatch.setattr(postgres_connections, "MIGRATIONS", (*postgres_connections.MIGRATIONS, step))
+    monkeypatch.setattr(postgres_tables, "MIGRATIONS", (*postgres_tables.MIGRATIONS, step))
     for number in (3, 4):
         with place.opened() as store:
             assert store.tally(plan()).reports == number
@@ -355,9 +355,7 @@ def test_a_store_of_an_older_version_is_upgraded(place: Place, monkeypatch: pyte
         db.close()
     else:
         with psycopg.connect(place.url) as server:
-            assert server.execute("select number from hush.version").fetchone() == (
-                len(postgres_connections.MIGRATIONS),
-            )
+            assert server.execute("select number from hush.version").fetchone() == (len(postgres_tables.MIGRATIONS),)
             assert server.execute("select count(*) from hush.novelty").fetchone() == (0,)
 
 
@@ -371,7 +369,7 @@ def test_a_store_of_a_newer_version_is_refused(place: Place) -> None:
     else:
         with psycopg.connect(place.url) as server:
             server.execute("update hush.version set number = 99")
-    with pytest.raises(StoreError, match=r"version 99; this hush knows versions up to \d"):
+    with pytest.raises(StoreError, match=r"\(tables of version 99\); this is .*: install that hush"):
         open_store(place.url)
 
 
@@ -386,7 +384,7 @@ def test_an_upgrade_stops_the_collectors_of_the_old_version(postgres_place: Plac
         with pytest.raises(StoreError, match="version 99"):
             store.add_plan(plan("second"))
         with psycopg.connect(postgres_place.url) as server:
-            server.execute("update hush.version set number = %s", (len(postgres_connections.MIGRATIONS),))
+            server.execute("update hush.version set number = %s", (len(postgres_tables.MIGRATIONS),))
         assert store.commit(made) == [NEW]
 
 

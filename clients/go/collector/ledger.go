@@ -137,6 +137,10 @@ func (l *Ledger) read() (*kept, error) {
 	}
 	content.Version = 0
 	if err := json.Unmarshal(text, content); err != nil || content.Version != 1 || content.Answers == nil {
+		if err == nil && content.Version > 1 {
+			return nil, fmt.Errorf("%s is a ledger of version %d, and this client reads version 1: it is left as it is, "+
+				"for the client that wrote it", l.path, content.Version)
+		}
 		return nil, fmt.Errorf("%s is not a ledger of version 1, and is left as it is", l.path)
 	}
 	return content, nil

@@ -96,3 +96,12 @@ def is_local(host: str) -> bool:
 def is_private(host: str, names: tuple[str, ...], forwarded: str) -> bool:
     """Return whether only this machine can reach a collector: it listens on loopback, and no proxy stands before it."""
     return is_local(host) and not names and not forwarded
+
+
+def notice(given: str | None, *, private: bool) -> float:
+    """Return how long to serve on after SIGTERM (`--notice`)."""
+    from hush.collector import serve
+
+    if given is None:
+        return 0.0 if private else serve.NOTICE
+    return seconds(given, "--notice", at_once=True)

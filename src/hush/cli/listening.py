@@ -47,16 +47,6 @@ NOTICE = click.option(
 )
 
 
-def notice(given: str | None, *, private: bool) -> float:
-    """Return how long to serve on after SIGTERM."""
-    from hush.cli import access
-    from hush.collector import serve
-
-    if given is None:
-        return 0.0 if private else serve.NOTICE
-    return access.seconds(given, "--notice", at_once=True)
-
-
 def address(port: int) -> Callable[[F], F]:
     """Return the options for where to listen."""
 

@@ -126,7 +126,7 @@ def relay(
     for plan in found:
         mix.check(plan)
     seconds = access.seconds(every, "--every")
-    leaving = listening.notice(notice, private=access.is_private(host, names, forwarded))
+    leaving = access.notice(notice, private=access.is_private(host, names, forwarded))
 
     def ready(address: str) -> None:
         if machine:

@@ -226,7 +226,7 @@ def serve(
 
     listening.check_rate(rate)
     private = access.is_private(host, names, forwarded)
-    leaving = listening.notice(notice, private=private)
+    leaving = access.notice(notice, private=private)
     if keep not in ("reports", "tallies"):
         raise Refused("--keep must be reports or tallies")
     if sealed_keys and tickets is not None:

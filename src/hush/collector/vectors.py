@@ -134,10 +134,13 @@ class Layout:
 
     def decode(self, data: bytes) -> Array:
         """Return a vector from bytes."""
-        vector = decoded(data)
-        if len(vector) not in (self.size, self.size + 1):
+        self.check_size(len(data))
+        return decoded(data)
+
+    def check_size(self, size: int) -> None:
+        """Refuse a stored vector that has not as many bytes as one of this plan."""
+        if size not in (8 * self.size, 8 * (self.size + 1)):
             raise StoreError("a stored tally is of another plan")
-        return vector
 
 
 def _wide(counts: Array) -> Sparse | array[int]:

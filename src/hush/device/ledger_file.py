@@ -75,7 +75,11 @@ class LedgerFile:
         """Return the most that all answers together may cost."""
         row = connection.execute("select version, cap from settings").fetchone()
         if row is None or row[0] != VERSION:
-            raise StoreError(f"this ledger is not of version {VERSION}")
+            found = "no version" if row is None else f"version {row[0]}"
+            raise StoreError(
+                f"this ledger is of {found}, and this hush reads version {VERSION}: it is left as it is, for the hush "
+                "that wrote it"
+            )
         return _fraction(row[1])
 
     @staticmethod

@@ -86,10 +86,10 @@ class RelayStore:
                 self._db = sqlite_file.connect(self.path, APPLICATION)
                 undo.callback(self._db.close)
                 self._db.execute("pragma secure_delete = on")
-                sqlite_file.migrate(self._db, MIGRATIONS)
-                self._secret = self._hashing()
-                self._key = self._numbered(key)
-                self._count()
+                with sqlite_file.upgrading(self._db, MIGRATIONS):
+                    self._secret = self._hashing()
+                    self._key = self._numbered(key)
+                    self._count()
             self._files.settle()
             undo.pop_all()
 

@@ -48,4 +48,8 @@ MIGRATIONS = (
     insert into waiting select plan, hash, 0, sealed from older;
     drop table older
     """,
+    # The hush that has written here last, for errors about versions.
+    """
+    create table writer (hush text not null) strict
+    """,
 )

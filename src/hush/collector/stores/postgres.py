@@ -53,17 +53,10 @@ from hush.collector.stores.base import (
 )
 from hush.collector.stores.bookkeeping import RoundBook
 from hush.collector.stores.postgres_commits import Commit, rehearse
-from hush.collector.stores.postgres_connections import (
-    COMPACTING,
-    PLAN,
-    QUICK,
-    SHARD,
-    Connection,
-    Pool,
-    connect,
-    failing,
-    migrate,
-)
+from hush.collector.stores.postgres_connections import COMPACTING, PLAN, QUICK, SHARD, Connection, Pool, connect
+from hush.collector.stores.postgres_errors import failing
+from hush.collector.stores.postgres_sweeping import Sweeper
+from hush.collector.stores.postgres_tables import upgrading
 from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Form, Gradient, Result, Submission
 from hush.collector.vectors import Layout, decoded, layout_of, minus, plus
@@ -76,11 +69,15 @@ from hush.server.tally import Tally
 
 ATTEMPTS = 5
 AGAIN = (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation)
-SWEPT = 50_000  # ids that are forgotten in one transaction
 PAGE = 64  # bodies that are fetched at a time
 # All counts of a plan, in one snapshot: whole vectors, and increments.
 COUNTS = """
 select true, vector from tallies where plan = %s union all select false, counts from increments where plan = %s
+"""
+# How many bytes the counts of plans have.
+SIZES = """
+select plan, length(vector) from tallies union select plan, length(vector) from shown
+union select plan, length(vector) from periods
 """
 SENDING = 30.0  # seconds more that a commit may take, as it may be large
 CLOSING = 5.0  # seconds that a commit has to notice that its session was cut
@@ -106,13 +103,35 @@ class PostgresStore(Store):
         self._increments: dict[tuple[int, int], int] = {}
         self._giving: bytes | None = None
         try:
-            with self._pool.session("opened") as db:
-                migrate(db)
-            for (number,) in self._pool.rows("select number from plans where not open order by number"):
-                self._forget(number)
-        except StoreError:
+            with self._pool.session("opened") as db, upgrading(db):
+                self._read(db)
+        except BaseException:
+            self._watch.close()
             self._pool.close()
             raise
+        self._sweeper = Sweeper(self._pool)
+        self._sweeper.begin()
+
+    @understanding()
+    def _read(self, db: Connection) -> None:
+        """Read what an upgrade must leave readable: plans and trainings, and how long their counts are."""
+        rows = db.execute("select number, id, plan, keep from plans order by number").fetchall()
+        layouts = {}
+        for number, plan_id, text, keep in rows:
+            self._plans[plan_id] = number, Plan.from_json(text, plan_id), keep
+            layouts[number] = layout_of(self._plans[plan_id][1])
+        for number, size in db.execute(SIZES).fetchall():
+            if number in layouts:  # else another process has just added it
+                layouts[number].check_size(size)
+        for number, name, wanted, text, course, gradients, losses in db.execute(
+            "select number, name, wanted, round, course, gradients, losses from trainings order by number"
+        ).fetchall():
+            found = None if course is None else Course.from_json(course)
+            self._trainings[name] = number, wanted, found
+            self._rounds[number] = phase_from_json(text)
+            RoundBook.decoded(self._rounds[number], wanted, gradients, losses, found)
+        for pilot in db.execute(PILOTS).fetchall():
+            self._checked(pilot)
 
     # -- plans
 
@@ -162,18 +181,8 @@ class PostgresStore(Store):
             db.execute("select pg_advisory_xact_lock(%s, %s)", (PLAN, number))
             db.execute("update plans set open = false where number = %s", (number,))
             db.execute("delete from given where plan = %s", (number,))
-        self._forget(number)
-
-    def _forget(self, number: int) -> None:
-        """Forget the ids of a plan that is closed, a piece at a time. After a crash it is done when a store opens."""
-        while True:
-            with self._pool.transaction() as db:
-                found = db.execute(
-                    "delete from seen where ctid = any (array (select ctid from seen where plan = %s limit %s))",
-                    (number, SWEPT),
-                )
-            if found.rowcount < SWEPT:
-                return
+        if not self._sweeper.forget(number):  # another process has begun to, and may be killed
+            self._sweeper.begin()
 
     # -- reports
 
@@ -446,10 +455,12 @@ class PostgresStore(Store):
     @understanding()
     def narrowings(self) -> list[Narrowing]:
         """Return all pilots."""
-        found = [Narrowing(*row) for row in self._pool.rows(PILOTS)]
-        for one in found:
-            if one.second is not None:
-                check_second(self._plan(one.pilot)[1], self._plan(one.second)[1])
+        return [self._checked(row) for row in self._pool.rows(PILOTS)]
+
+    def _checked(self, row: tuple[Any, ...]) -> Narrowing:
+        found = Narrowing(*row)
+        if found.second is not None:
+            check_second(self._plan(found.pilot)[1], self._plan(found.second)[1])
         return found
 
     def _narrowing(self, pilot_id: str) -> Narrowing:
@@ -493,6 +504,7 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         """Let go of the database. Sessions that still wait for the server are cut: their work was not acknowledged."""
+        self._sweeper.close()
         self._watch.close()
         if self._committing.acquire(timeout=CLOSING):
             if self._writer is not None:

@@ -14,7 +14,8 @@ import psycopg
 
 from hush.collector.stores.base import HeldPlan, Keep
 from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of, names_of
-from hush.collector.stores.postgres_connections import PLAN, VERSION, Connection, check_version
+from hush.collector.stores.postgres_connections import PLAN, Connection
+from hush.collector.stores.postgres_tables import VERSION, check_version
 from hush.collector.submissions import Result, Submission
 from hush.collector.vectors import ROW, decoded, encoded, layout_of, plus
 from hush.core.plan import Plan

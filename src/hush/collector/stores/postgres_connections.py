@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: how they are opened, how threads share them, and how the tables come to be there.
+"""Connections to PostgreSQL: how they are opened, and how threads share them.
 
 Locks that are not on rows are advisory locks of two keys: a kind, and a number. They end with their
 transaction or session, so a killed process leaves nothing behind. Sessions must be real: a proxy that
@@ -20,11 +20,13 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from hush.collector.stores.postgres_errors import cut_warnings, failing
+from hush.collector.stores.postgres_tables import VERSION, check_version
 from hush.collector.stores.postgres_watchdog import Watch
 from hush.errors import StoreError
 
-# The first keys of advisory locks: "hush" in ASCII, and the numbers behind it.
-VERSION, PLAN, SHARD, COMPACTING = range(0x68757368, 0x68757368 + 4)
+# The first keys of further advisory locks.
+PLAN, SHARD, COMPACTING, SWEEPING = range(VERSION + 1, VERSION + 5)
 
 # A server that cannot be reached must not hold up the thread that commits for longer than this. The URL may say else.
 DEFAULTS = {
@@ -44,85 +46,6 @@ MARGIN = 5.0  # seconds by which the server's own limits come first
 QUICK = 1.0  # seconds: a session that ended with a restart of the server fails at once
 BREAK = 1.0  # seconds for which others are refused at once, after somebody has waited in vain
 
-# Each step takes a database from one version to the next. Steps are only ever added.
-MIGRATIONS: tuple[LiteralString, ...] = (
-    """
-    create table plans (
-      number integer generated always as identity primary key, id text not null unique, plan text not null,
-      keep text not null, open boolean not null default true
-    );
-    create table tallies (
-      plan integer not null, shard integer not null, vector bytea not null, primary key (plan, shard)
-    ) with (fillfactor = 50);
-    create table seen (plan bigint not null, id bytea not null, primary key (plan, id));
-    create table bodies (
-      place bigint generated always as identity primary key, plan integer not null, reports bigint not null,
-      form integer not null, body bytea not null
-    );
-    create index bodies_of_plan on bodies (plan, place);
-    alter table bodies alter column body set storage external;
-    create table segments (
-      number bigint generated always as identity primary key, plan integer not null, file text not null,
-      reports bigint not null, digest text not null
-    );
-    create table trainings (
-      number integer generated always as identity primary key, name text not null unique, wanted bigint not null,
-      current integer not null, round text not null, gradients bytea not null, losses bytea not null
-    );
-    create table rounds (
-      training integer not null, number integer not null, weights text not null, people bigint not null,
-      loss double precision, loss_error double precision, primary key (training, number)
-    );
-    """,
-    # The counts that readers see: those of an earlier moment.
-    """
-    create table shown (plan integer primary key, vector bytea not null);
-    """,
-    """
-    create table pulse (shard integer primary key, beats bigint not null) with (fillfactor = 50);
-    """,
-    # Pilots: the reports and the later people that the operator named, the reports at the next try, the second plan.
-    """
-    create table narrowings (
-      plan integer primary key, first bigint not null, people bigint not null, wanted bigint not null, second integer
-    );
-    """,
-    # Counts by day or week, if the operator asks for them: the reports by which the shown counts moved.
-    """
-    create table periods (
-      plan integer not null, start integer not null, days integer not null, vector bytea not null,
-      primary key (plan, start, days)
-    );
-    """,
-    # What was published of a training before its pilot; null if an operator began with a first round.
-    """
-    alter table trainings add column course text;
-    """,
-    # Counts that are still to be added to a tally: a wide one is not written anew for every report.
-    """
-    create table increments (plan integer not null, shard integer not null, counts bytea not null);
-    create index increments_of_plan on increments (plan, shard);
-    """,
-    # The public keys that were given out for a plan, until it is closed; and sealed reports that did not open.
-    """
-    create table given (plan integer not null, key bytea not null, primary key (plan, key));
-    create table refused (
-      plan integer not null, shard integer not null, reports bigint not null, primary key (plan, shard)
-    );
-    """,
-    # How many of the reports in a body or a segment are a relay's own; null where an older hush did not write it.
-    """
-    alter table bodies add column own bigint;
-    alter table segments add column own bigint;
-    """,
-    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn.
-    """
-    create table names (number integer generated always as identity primary key, name bytea not null unique);
-    insert into names (name) values (uuid_send(gen_random_uuid()));
-    create table handed (plan integer not null, name bytea not null, vector bytea, primary key (plan, name));
-    """,
-)
-
 
 class Connection(psycopg.Connection[tuple[Any, ...]]):
     """A session. `patience`: seconds after which its server, by its own limits, must have answered."""
@@ -132,6 +55,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
 def connect(url: str, watch: Watch) -> Connection:
     """Open a session in which a commit waits for the disk, whatever the server is set to."""
+    cut_warnings()
     given = conninfo_to_dict(url)
     missing: dict[str, Any] = {name: value for name, value in DEFAULTS.items() if name not in given}
     db = Connection.connect(url, autocommit=True, **missing)
@@ -150,6 +74,10 @@ def connect(url: str, watch: Watch) -> Connection:
                 "where current_setting(name) = '0'",
                 (list(WAITS), list(WAITS.values())),
             )
+            # Values of a statement that failed are ids and reports, and must not be in the server's log.
+            db.execute(
+                "select set_config(name, '0', false) from pg_settings where name = 'log_parameter_max_length_on_error'"
+            )
             limits = db.execute(
                 "select sum(setting::bigint)::bigint from pg_settings "
                 "where name in ('lock_timeout', 'statement_timeout')"
@@ -159,44 +87,6 @@ def connect(url: str, watch: Watch) -> Connection:
         db.close()
         raise
     return db
-
-
-def migrate(db: Connection) -> None:
-    """Bring the tables to the version that is known here: one process at a time, all steps or none."""
-    with db.transaction():
-        db.execute("select pg_advisory_xact_lock(%s, 0)", (VERSION,))
-        db.execute("set local statement_timeout = 0")  # a step may have much to change
-        if not _value(db, "select count(*) from pg_namespace where nspname = 'hush'"):
-            db.execute("create schema hush")
-        if _value(db, "select to_regclass('hush.version') is null"):
-            db.execute("create table version (number integer not null)")
-            db.execute("insert into version values (0)")
-        version = _value(db, "select number from version")
-        check_version(version, upto=True)
-        for script in MIGRATIONS[version:]:
-            db.execute(script)
-        db.execute("update version set number = %s", (len(MIGRATIONS),))
-
-
-def check_version(version: int, upto: bool = False) -> None:
-    """Refuse tables of a version that is not known here. `upto`: older ones are fine."""
-    if version > len(MIGRATIONS) or (version < len(MIGRATIONS) and not upto):
-        raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(MIGRATIONS)}")
-
-
-def _value(db: Connection, query: LiteralString) -> Any:
-    row = db.execute(query).fetchone()
-    assert row is not None
-    return row[0]
-
-
-@contextmanager
-def failing(what: str = "used") -> Iterator[None]:
-    """Turn errors of PostgreSQL into a StoreError."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise StoreError(f"the store cannot be {what}: {error}") from error
 
 
 class Pool:
@@ -271,7 +161,8 @@ class Pool:
             db.execute("select pg_advisory_xact_lock_shared(%s, 0)", (VERSION,))
             if patient:
                 db.execute("set local statement_timeout = 0")
-            check_version(_value(db, "select number from version"))
+            ((version,),) = db.execute("select number from version").fetchall()
+            check_version(version)
             yield db
 
     def _drop(self) -> None:

@@ -85,9 +85,9 @@ class SqliteStore(Store):
             with sqlite_file.failing("opened"):
                 self._db = sqlite_file.connect(self.path)
                 undo.callback(self._db.close)
-                sqlite_file.migrate(self._db)
-                self._others = sqlite_file.writes_of_others(self._db)
-                self._load()
+                with sqlite_file.upgrading(self._db):
+                    self._others = sqlite_file.writes_of_others(self._db)
+                    self._load()
             self._files.settle()
             undo.pop_all()
 

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hush.collector.stores.versions import HERE, Version
 from hush.errors import StoreError
 
 logger = logging.getLogger("hush.collector")
@@ -106,6 +107,10 @@ MIGRATIONS = (
     create table handed (
       plan integer not null, name blob not null, tally blob, primary key (plan, name)
     ) strict, without rowid
+    """,
+    # The hush that has written here last, for errors about versions.
+    """
+    create table writer (hush text not null) strict
     """,
 )
 
@@ -265,18 +270,46 @@ def check_kind(db: sqlite3.Connection) -> None:
     _check_owner(db)
     version = _number(db, "user_version")
     if version != len(MIGRATIONS):
-        raise StoreError(f"this store has become one of version {version}")
+        raise StoreError(f"this store has become one with tables of version {version}: stop what upgraded it")
 
 
-def migrate(db: sqlite3.Connection, steps: Sequence[str] | None = None) -> None:
-    """Bring the tables to the version that is known here: each step as a whole, or not."""
-    migrations = MIGRATIONS if steps is None else steps
-    version = _number(db, "user_version")
-    if version > len(migrations):
-        raise StoreError(f"this store is of version {version}; this hush knows versions up to {len(migrations)}")
-    for number, script in enumerate(migrations[version:], version + 1):
-        with db:  # commits, or rolls back
-            db.execute("begin immediate")
-            for statement in script.split(";"):
-                db.execute(statement)
-            db.execute(f"pragma user_version = {number}")
+def version_of(db: sqlite3.Connection) -> Version:
+    """Return the version of a store, as far as it says so."""
+    (noted,) = db.execute("select count(*) from sqlite_master where name = 'writer'").fetchone()
+    row = db.execute("select hush from writer").fetchone() if noted else None
+    return Version(_number(db, "user_version"), None if row is None else str(row[0]))
+
+
+@contextmanager
+def upgrading(db: sqlite3.Connection, steps: Sequence[str] | None = None) -> Iterator[Version]:
+    """Bring the tables to the version that is known here, and let the block read them: everything, or nothing.
+
+    It yields the version before. A store of this version is not written at all.
+    """
+    known = MIGRATIONS if steps is None else steps
+    found = version_of(db)
+    found.check(len(known))
+    if not found.differs(len(known)):
+        yield found
+        return
+    try:
+        db.execute("begin immediate")
+        migrate(db, known)
+        db.execute("delete from writer")
+        db.execute("insert into writer values (?)", (HERE,))
+        yield found
+        db.execute("commit")
+    except BaseException as error:
+        if db.in_transaction:  # some errors have rolled back already
+            db.execute("rollback")
+        if isinstance(error, (StoreError, sqlite3.Error)):
+            raise found.failed(len(known), error) from None
+        raise
+
+
+def migrate(db: sqlite3.Connection, steps: Sequence[str]) -> None:
+    """Take all steps that a database has not taken yet, within the caller's transaction."""
+    for script in steps[_number(db, "user_version") :]:
+        for statement in script.split(";"):
+            db.execute(statement)
+    db.execute(f"pragma user_version = {len(steps)}")
