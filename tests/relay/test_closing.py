@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +67,24 @@ def test_a_closed_plan_is_refused_before_a_batch_is_full(tmp_path: Path, caplog:
     with relaying(tmp_path, "http://127.0.0.1:9", least=10_000) as relay:
         problem(relay.post(sealed[3]), "plan-closed")
         problem(relay.client.get("/readyz"), "plan-closed")
+
+
+def test_hashes_that_a_kill_has_left_go_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = RelayStore(tmp_path / "relay.db", KEY)
+    store.commit([(PLAN.id, sealed_reports(4)[1])])
+    assert store.make(PLAN.id, 4, 4, b"".join) is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(RelayStore, "_sweep", lambda *_: False)
+        assert store.close_plan(PLAN.id) == 0, "they were in a batch"
+    store.close()
+
+    def hashes() -> int:
+        with closing(sqlite3.connect(tmp_path / "relay.db")) as db:
+            return int(db.execute("select count(*) from once").fetchone()[0])
+
+    assert hashes() == 4
+    with relaying(tmp_path, "http://127.0.0.1:9"):
+        wait_until(lambda: hashes() == 0)
 
 
 def test_a_plan_that_was_closed_before_the_start_thanks_nobody(tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ import logging
 import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from hush.core import codec
 from hush.core.plan import Plan
 from hush.core.sealing import NONCE_SIZE, CollectorKey, question_info
 from hush.device.network import OCTETS, Server
-from hush.errors import CollectorError, HushError
+from hush.errors import CollectorError, StoreError
 from hush.relay.mixing import seal_text
 from hush.relay.store import RelayStore
 
@@ -58,19 +59,24 @@ class Asker:
 
     async def _watch(self, plan: Plan, done: asyncio.Event) -> None:
         loop = asyncio.get_running_loop()
+        if self._store.is_closed(plan.id):
+            done.set()
+            with suppress(StoreError):  # only hashes that a kill has left: the next start tries again
+                await loop.run_in_executor(self._workers, self._store.close_plan, plan.id)
         due = loop.time()
         while not self._store.is_closed(plan.id):
             try:
                 await loop.run_in_executor(self._workers, self.look, plan)
                 self._said.pop(plan.id, None)
-            except HushError as error:
+            except CollectorError as error:
                 self._warn(plan, str(error))
+            except StoreError as error:
+                logger.error("plan %s is closed at the collector, and not yet in this file: %s", plan.id[:12], error)
             except Exception:
                 logger.exception("the relay made a mistake")
             done.set()
             due = max(due + self._ask, loop.time())
             await asyncio.sleep(due - loop.time())
-        done.set()
 
     def _warn(self, plan: Plan, why: str) -> None:
         if self._said.get(plan.id) != why:
