@@ -10,6 +10,7 @@ import pytest
 
 from hush.collector import formats
 from hush.collector.stores.sqlite import SqliteStore
+from hush.collector.submissions import Single, Withdrawal
 from hush.server.tally import Tally, of_store
 from tests.cli.test_commands import refused, run
 from tests.collector.served import ALL, HASHES, PLAN, TOKENS, Served, anybody, report_of, serving
@@ -85,3 +86,19 @@ def test_tallies_of_one_store_are_not_added(tmp_path: Path, monkeypatch: pytest.
     assert "count twice" in refused("tally", "plan.json", "all.json", "monday.json")
     assert "has the reports of the earlier" in refused("change", "monday.json", "tuesday.json")
     run("change", "south.json", "tuesday.json")
+
+
+def test_an_export_says_how_many_came_from_other_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have no rows; those that were withdrawn, or that a later tally has again, are not among them."""
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore("hush.db")
+    store.add_plan(PLAN)
+    made = [report_of(PLAN) for _ in range(12)]
+    for number, name in ((5, NAME), (7, NAME), (9, "6b" * 16)):
+        found = Tally(PLAN)
+        found.update(made[:number])
+        store.commit([formats.handed(PLAN, of_store(found, [bytes.fromhex(name)]))])
+    store.commit([Withdrawal(PLAN, bytes.fromhex("6b" * 16)), Single(PLAN, made[10])])
+    store.close()
+    written = json.loads(run("export", "-o", "out", "--json").stdout)
+    assert (written["reports"], written["in_tallies"]) == (1, 7)

@@ -28,9 +28,11 @@ ELSEWHERE = {
     "doctor": "is about no plan",
     "export": "needs a collector's store: surfaces.served",
     "relay": "is a server",
+    "rename": "needs a collector's store: tests/cli",
     "serve": "is a server: surfaces.served",
     "token": "is about no plan",
     "training": "is about a training",
+    "withdraw": "needs a collector: tests/cli",
     "compare": "designs plans of its own: tests/cli",
 }
 """The commands that are not tried here, and why."""
