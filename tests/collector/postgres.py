@@ -79,6 +79,18 @@ class Server:
     def url(self, database: str) -> str:
         return f"postgresql://hush@/{database}?host={self._socket}"
 
+    @property
+    def binaries(self) -> Path:
+        return self._binaries
+
+    @property
+    def data(self) -> Path:
+        return self._data
+
+    def log(self) -> bytes:
+        """Return what it has logged so far."""
+        return (self._socket.parent / "log").read_bytes()
+
     def database(self) -> str:
         """Return the URL of a database without anything of hush in it."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as db:

@@ -259,7 +259,7 @@ def test_a_relays_upgrade_that_fails_at_any_step_is_undone(
 
 
 def test_kills_during_upgrades_lose_nothing_and_double_nothing(place: Place) -> None:
-    """HUSH_KILLS=100 kills a hundred times, as does `python -m tests.collector.upgrading`."""
+    """HUSH_KILLS=100 kills a hundred times, as does `python -m tests.collector.killing_upgrades`."""
     found = kills(place, KILLS)
     assert found["undone"] + found["done"] == KILLS
     assert found["undone"] >= KILLS // 2

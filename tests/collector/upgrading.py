@@ -1,7 +1,5 @@
 """Stores of older versions, and kills (SIGKILL) while they are upgraded.
 
-`python -m tests.collector.upgrading --kills 100` kills on SQLite and on PostgreSQL, and then PostgreSQL itself.
-
 A child opens a store of version 1. It is killed at one of its statements, by turns standing still before it or running
 on for a moment. Then the store must have what it had, once, in tables that are all of version 1 or all of this one. The
 next child goes on with it. In the end hush opens it, and everything is sent again.
@@ -9,13 +7,11 @@ next child goes on with it. In the end hush opens it, and everything is sent aga
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import random
 import sqlite3
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,7 @@ from psycopg import sql
 from hush.collector.stores import postgres_connections, postgres_tables, sqlite_file
 from hush.collector.stores.opening import open_store
 from hush.collector.submissions import Outcome
-from tests.collector import places, postgres
+from tests.collector import places
 from tests.collector.places import Place, plan
 
 MOMENT = 0.004  # seconds that a child runs on at most before it is killed
@@ -276,36 +272,3 @@ def kills(place: Place, number: int, seed: int = 1, after: Callable[[int], objec
         assert store.tally(plan("closed")).reports == 3
         assert store.live("training").received == 2
     return found
-
-
-def main() -> None:
-    """Kill, and say what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=100)
-    options = parser.parse_args()
-    for name, found in _results(options.kills):
-        print(f"{name}: {options.kills} kills, {found}: nothing lost, nothing twice", flush=True)
-
-
-def _results(number: int) -> Iterator[tuple[str, dict[str, int]]]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield "SQLite", kills(Place(f"sqlite://{folder}/hush.db"), number)
-    with postgres.running() as server:
-        if server is not None:
-            yield "PostgreSQL", kills(Place(server.database()), number)
-
-            def restart(turn: int) -> None:
-                server.kill()
-                server.start()
-
-            few = max(2, number // 10)
-            yield (
-                f"PostgreSQL, killed itself as well (these {few})",
-                kills(Place(server.database()), few, after=restart),
-            )
-
-
-if __name__ == "__main__":
-    from tests.collector import upgrading  # under this name, the children find it loaded
-
-    upgrading.main()

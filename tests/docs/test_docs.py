@@ -36,6 +36,7 @@ NOT_RUN = {
         "sh",
     ): "needs a list of a million pages; experiments/pages.py takes its steps, and is tested",
     ("docs/deploy.md", "sh"): "starts containers and services; tests/release/test_deploy.py takes their steps",
+    ("docs/postgres.md", "sql"): "tests/collector/test_what_postgres_keeps.py sets each of them",
     ("docs/postgres.md", "sh"): "makes a user and a database of the system",
     ("docs/spark.md", "sh"): "needs a cluster; make spark runs the program that it submits",
     ("docs/scale.md", "py"): "needs an extension of DuckDB and object storage",

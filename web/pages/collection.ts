@@ -30,7 +30,7 @@ export class Collection {
       caption: "number of reports over time",
       description: "The number of reports over time. The table has the numbers.",
       file: `${title}-reports`,
-      words: "Since this collector was started: times are held in memory, for all people together, and never written to disk.",
+      words: "Since this collector was started: these times are held in memory, for all people together, and hush writes none to disk.",
     });
     this.margins = new Block({
       heading: "Promised and achieved",

@@ -124,7 +124,7 @@ if TYPE_CHECKING:
     "--by",
     type=click.Choice(["day", "week"]),
     help="Count by day or week too (UTC), so that readers see change. A report counts in the period in which readers "
-    "first see it. The default keeps no times.",
+    "first see it. The default stores no times; PostgreSQL's own log has those of commits (docs/postgres.md).",
 )
 @click.option(
     "--tickets",

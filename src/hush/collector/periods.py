@@ -1,7 +1,7 @@
 """Days and weeks, for collectors that count by them (`hush serve --by day`).
 
-A store keeps no times unless its operator asks for periods. Then a report counts in the period in which **readers first
-see it**, not in the one in which it arrived: a period is the difference of two tallies that were shown
+A store's tables have no times unless its operator asks for periods. Then a report counts in the period in which
+**readers first see it**, not in the one in which it arrived: a period is the difference of two tallies that were shown
 (`hush.collector.reveals`). So periods reveal nothing that a reader who asked all the time had not seen before, every
 period has at least `reveal_least` reports, and together they are exactly the tally that is shown. Reports that are too
 few to be shown wait for others, and count in a later period together with them.

@@ -5,7 +5,7 @@ report, but a reader who knows when somebody answered would know which report is
 moment ago. It moves at most every `reveal_every` seconds, and by `reveal_least` reports or more. All answers about a
 plan are made of it, so any two answers that differ do so by at least `reveal_least` people.
 
-**It is in the store**, so a restart reveals nothing, and processes on one database show the same. No time is stored: a
+**It is in the store**, so a restart reveals nothing, and processes on one database show the same. No table has times: a
 process moves the tally if it is still the one that this process saw at its last look, `reveal_every` seconds ago or
 more. So after a move by any process, no process moves it again too soon.
 

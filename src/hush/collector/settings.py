@@ -91,7 +91,7 @@ class Settings:
     `held_bytes`: how many bytes of unanswered requests are held in memory; at least `max_body`. `sealed_key`: the
     secret key that opens batches of a relay; without one none are taken. `older_keys`: those that were given out
     before, which open them too. `sealed_only`: nothing else is counted. `relay`: the relay that people send through.
-    The form sends there, and the pages name its promise. `by`: count by day or week too; None keeps no times.
+    The form sends there, and the pages name its promise. `by`: count by day or week too; None stores no times.
     `presentations`: how the form presents plans, by plan id. `presented_trainings`: how it presents trainings, by their
     names. `images`: the pictures of presentations, by the names under which they are served. `embed`: the origins of
     sites that may show the form in a frame. `words`: the form's words in further languages, by tag. `preview`: the

@@ -1,9 +1,10 @@
 """The number of reports over time, in memory alone.
 
-A store keeps no times of reports on purpose: somebody who knows when a person connected could find their report. So a
-timeline is coarse, is about all people together, is never written to disk, and is gone when the process ends. Reports
-count at the time at which readers see them (`hush.collector.reveals`), not when they arrive. Counts are held in at most
-240 spans of equal width; when they are full, neighbours are merged, and each span becomes twice as long.
+A store's tables have no times of reports on purpose: somebody who knows when a person connected could find their
+report. (PostgreSQL writes them into its log all the same: docs/postgres.md.) So a timeline is coarse, is about all
+people together, is never written to disk, and is gone when the process ends. Reports count at the time at which readers
+see them (`hush.collector.reveals`), not when they arrive. Counts are held in at most 240 spans of equal width; when
+they are full, neighbours are merged, and each span becomes twice as long.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ and those that follow see the plan closed.
 
 **Durability.** `synchronous_commit` is on, if the server has turned it off. A commit takes two round trips.
 
+**Times.** The tables have none, but the server's log has the time of each commit: durability needs that log.
+
 **Waiting.** A commit that waits too long for a lock, or for the server, fails, and its submissions may be sent again:
 either nothing of it was counted, or its ids are there (`hush.collector.stores.postgres_connections`).
 """
