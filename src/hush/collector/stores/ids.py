@@ -1,12 +1,12 @@
 """Which ids were counted: 16 bytes each on disk, 12 in memory, and hardly slower for the billionth than for the first.
 
 A tree of random ids would touch one page of the database for every report, ever colder ones as it grows. Here the ids
-of one commit are one row, a *run*, sorted, which is written once and read only again at the next start. In memory
-there is, for every id, a hash of 8 bytes and the number of its run, in sorted arrays whose sizes double (a
-log-structured merge tree), so that adding n ids moves each of them about log2(n) times, and looking one up is a
-handful of binary searches. If a hash agrees, by chance or because an id is repeated, the run is read and decides. So
-the answer is exact. The newest few thousand ids are held as they are: a commit of a few ids adds them to a set, and the
-arrays grow by thousands at once.
+of one commit are one row, a *run*, sorted, which is put together with others once (`hush.collector.stores.sqlite_runs`)
+and read again at the next start. In memory there is, for every id, a hash of 8 bytes and the number of its run, in
+sorted arrays whose sizes double (a log-structured merge tree), so that adding n ids moves each of them about log2(n)
+times, and looking one up is a handful of binary searches. If a hash agrees, by chance or because an id is repeated, the
+run is read and decides. So the answer is exact. The newest few thousand ids are held as they are: a commit of a few ids
+adds them to a set, and the arrays grow by thousands at once.
 
 Merging the largest arrays takes a second for ten million ids, and a commit has no time for that. So large arrays are
 merged in steps, a few with every commit. Meanwhile an id is in one of three places, all of them sorted: what is left of
@@ -87,6 +87,15 @@ class IdIndex:
             self._runs.append((number, run))
             self._newest.update([run[start : start + ID_SIZE] for start in range(0, len(run), ID_SIZE)])
         self._advance(new)
+
+    def due(self, new: int) -> list[tuple[int, bytes]]:
+        """Return the runs of the newest ids, if these are too many together with `new` more."""
+        return self._runs if new + len(self._newest) > NEWEST else []
+
+    def join(self, number: int, run: bytes) -> None:
+        """Take in the newest ids once more, as one run that has taken the place of theirs."""
+        self._take([(number, run)])
+        self._newest, self._runs = set(), []
 
     def load(self, runs: Sequence[tuple[int, bytes]]) -> None:
         """Take in many runs at once: faster than one by one.

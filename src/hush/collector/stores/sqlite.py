@@ -6,8 +6,7 @@ that counts, so after a crash they are exactly those of the ids and bodies that 
 **Wide tallies.** A tally of texts takes megabytes. A commit of few reports writes the counts that it changes, as an
 increment. When the increments of a plan take a quarter of its tally, the tally is written anew, and they are deleted.
 
-**Ids.** 16 bytes each, in one row per commit, as `hush.collector.stores.ids` explains. They are dropped when the plan
-is closed.
+**Ids.** 16 bytes each, in few rows (`hush.collector.stores.sqlite_runs`). They are dropped when the plan is closed.
 
 **Memory.** Plans, tallies and rounds are held in memory as well, as values that are replaced and never changed: they
 are read without waiting for a commit.
@@ -53,7 +52,7 @@ from hush.collector.stores.base import (
     understanding,
 )
 from hush.collector.stores.bookkeeping import Group, IdBook, Place, PlanBook, RoundBook, ids_of, names_of
-from hush.collector.stores.ids import IdIndex, packed
+from hush.collector.stores.sqlite_runs import Runs
 from hush.collector.submissions import Form, Result, Submission
 from hush.collector.vectors import ROW, decoded, encoded, layout_of, minus, plus
 from hush.core.plan import Plan
@@ -67,7 +66,7 @@ Array = np.ndarray[Any, Any]
 
 logger = logging.getLogger("hush.collector")
 
-LOADED = 1 << 25  # bytes of runs that are read at once
+JOINED = 9  # the version of the tables from which on short runs are put together
 CLOSING = 5.0  # seconds that a commit may still take when the store is closed
 
 
@@ -78,6 +77,7 @@ class SqliteStore(Store):
         self.path = Path(path).resolve()  # the log lies beside the file itself, and not beside a link to it
         self._lock = threading.RLock()
         self._doubtful = False
+        self._closing = threading.Event()
         self._giving: bytes | None = None
         with ExitStack() as undo:  # a store that is refused leaves nothing open
             self._files = sqlite_file.Locked(self.path, create=create)
@@ -85,11 +85,18 @@ class SqliteStore(Store):
             with sqlite_file.failing("opened"):
                 self._db = sqlite_file.connect(self.path)
                 undo.callback(self._db.close)
-                with sqlite_file.upgrading(self._db):
+                self._runs = Runs(self._db)
+                with sqlite_file.upgrading(self._db) as before:
+                    if before.tables < JOINED:
+                        self._runs.join()
                     self._others = sqlite_file.writes_of_others(self._db)
                     self._load()
             self._files.settle()
             undo.pop_all()
+        self._sweeping: threading.Thread | None = None
+        if left := self._runs.left():
+            self._sweeping = threading.Thread(target=self._sweep, args=(left,), name="hush-sweep", daemon=True)
+            self._sweeping.start()
 
     @understanding()
     def _load(self) -> None:
@@ -121,34 +128,8 @@ class SqliteStore(Store):
                 check_second(plans[found.pilot][1].plan, plans[found.second][1].plan)
         self._plans, self._vectors, self._trainings = plans, vectors, trainings
         self._narrowings, self._increments = narrowings, increments
-        self._load_ids()
+        self._runs.load()
         self._doubtful = False
-
-    def _load_ids(self) -> None:
-        """Read the runs of all owners into memory."""
-        self._indices: dict[int, IdIndex] = {}
-        held: list[tuple[int, bytes]] = []
-        size, last = 0, -1
-        rows = self._db.execute("select owner, number, ids from runs order by owner, number")
-        for owner, number, run in rows:
-            if held and (owner != last or size > LOADED):
-                self._index(last).load(held)
-                held, size = [], 0
-            last = owner
-            held.append((number, run))
-            size += len(run)
-        if held:
-            self._index(last).load(held)
-
-    def _index(self, owner: int) -> IdIndex:
-        if owner not in self._indices:
-            self._indices[owner] = IdIndex(self._run)
-        return self._indices[owner]
-
-    def _run(self, number: int) -> bytes:
-        """Return the ids of one commit."""
-        found: bytes = self._db.execute("select ids from runs where number = ?", (number,)).fetchone()[0]
-        return found
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -233,10 +214,26 @@ class SqliteStore(Store):
             with self._transaction():
                 number, held = self._find(plan_id)
                 self._db.execute("update plans set open = 0 where number = ?", (number,))
-                self._db.execute("delete from runs where owner = ?", (number,))
                 self._db.execute("delete from given where plan = ?", (number,))
-            self._indices.pop(number, None)
+            self._runs.drop(number)
             self._plans[plan_id] = number, HeldPlan(held.plan, held.keep, open=False)
+        self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        """Forget the ids of a closed plan on disk, a piece at a time: commits go on in between."""
+        last: int | None = 0
+        while last is not None and not self._closing.is_set():
+            with self._transaction():
+                last = self._runs.forget(number, last)
+
+    def _sweep(self, left: Sequence[int]) -> None:
+        """Forget what a kill has left of closed plans. What a failure leaves is found by the next start."""
+        try:
+            for number in left:
+                self._forget(number)
+        except StoreError as error:
+            if not self._closing.is_set():
+                logger.warning("ids of closed plans are not forgotten yet: %s", error)
 
     def _find(self, plan_id: str) -> tuple[int, HeldPlan]:
         if plan_id not in self._plans:
@@ -250,7 +247,7 @@ class SqliteStore(Store):
         with self._lock:
             with self._transaction():
                 asked = ids_of(submissions, self._plans, self._trainings)
-                ids = IdBook({owner: some - self._index(owner).known(list(some)) for owner, some in asked.items()})
+                ids = IdBook(self._runs.fresh(asked))
                 handed = self._handed(names_of(submissions, self._plans))
                 group = Group(self._plans, self._trainings, ids, handed)
                 outcomes = [group.take(submission) for submission in submissions]
@@ -263,13 +260,9 @@ class SqliteStore(Store):
                     [(*place, None if held is None else encoded(held)) for place, held in group.changed.items()],
                 )
                 self._write_rounds(group)
-                runs = [(owner, packed(some)) for owner, some in ids.taken()]
-                numbers = [
-                    self._db.execute("insert into runs (owner, ids) values (?, ?)", row).lastrowid or 0 for row in runs
-                ]
+                written = self._runs.write(ids.taken())
                 self._doubtful = True  # until memory and disk agree: a failure in between must not be missed
-            for number, (owner, run) in zip(numbers, runs, strict=True):
-                self._index(owner).add(number, run)
+            self._runs.take(written)
             self._vectors.update(vectors)
             self._increments.update(increments)
             self._trainings = self._trainings | group.rounds
@@ -559,6 +552,9 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         """Let go of the database. A commit that is stuck keeps it until the process ends."""
+        self._closing.set()
+        if self._sweeping is not None:
+            self._sweeping.join(CLOSING)
         if not self._lock.acquire(timeout=CLOSING):
             logger.error("the store is not closed: a commit is stuck")
             return
