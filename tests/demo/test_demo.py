@@ -208,10 +208,7 @@ def ends(terminal: Terminal) -> dict[str, int]:
     return dict.fromkeys(("stdin", "stdout", "stderr"), terminal.inner)
 
 
-def test_on_a_terminal_it_goes_on_and_counts_what_comes(
-    tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def test_on_a_terminal_it_goes_on_and_counts_what_comes(tmp_path: Path, terminal: Terminal) -> None:
     with started(tmp_path, "--people", "2000", "--fast", **ends(terminal)) as process:
         address, plan_id = re.findall(r"(http://\S+)/\?plan=(\w+)", terminal.read("Ctrl-C ends it."))[0]
         assert "intervals contain the truth" in terminal.text

@@ -210,3 +210,12 @@ def test_a_flaky_network_counts_once(served: Served, commit: bool, way: str) -> 
     wanted = hush.Tally(PLAN)
     wanted.add(report)
     assert served.tally(PLAN) == wanted
+
+
+def test_requests_to_this_machine_go_through_no_proxy(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment may name one: it is on another machine, and would read a token."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert quick(served.url).submit(report_of(PLAN)).new

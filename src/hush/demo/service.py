@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -67,8 +66,7 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None, secret
             while not ready.wait(0.1):
                 if not thread.is_alive():
                     raise DemoError("the collector did not start")
-            with _without_proxies():
-                yield Service(f"http://{HOST}:{listening.getsockname()[1]}", plan, store)
+            yield Service(f"http://{HOST}:{listening.getsockname()[1]}", plan, store)
         finally:
             server.stop()
             thread.join()
@@ -81,20 +79,3 @@ def _socket(port: int | None) -> socket.socket:
         if port is None:
             return listen(HOST, 0)
         raise DemoError(error.strerror or str(error)) from None
-
-
-@contextmanager
-def _without_proxies() -> Iterator[None]:
-    """Keep requests to this machine on it, even where others go through a proxy."""
-    names = ("no_proxy", "NO_PROXY")
-    before = {name: os.environ.get(name) for name in names}
-    for name, value in before.items():
-        os.environ[name] = f"{value},{HOST}" if value else HOST
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -39,6 +39,7 @@ class Server:
             raise InputError(f"the address of a {kind} begins with https:// (or http://)")
         if token is not None and parts.scheme == "http" and not _is_here(parts.hostname):
             raise InputError("a token goes to another machine by https:// only: others could read it on its way")
+        self._is_here = _is_here(parts.hostname)
         self._kind, self._url, self._token = kind, url.rstrip("/"), token
         self.timeout, self._attempts, self._pause = timeout, max(1, attempts), pause
 
@@ -60,7 +61,8 @@ class Server:
         request.add_header("Accept", "application/json")
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
-        with _opener.open(request, timeout=self.timeout if timeout is None else timeout) as response:
+        opener = _here if self._is_here else _opener
+        with opener.open(request, timeout=self.timeout if timeout is None else timeout) as response:
             data: bytes = response.read(most + 1)
             left = response.length  # the announced length: a partial read raises no error if the answer ends early
         if left and len(data) <= most:
@@ -171,6 +173,8 @@ class _SecureHandler(urllib.request.HTTPSHandler):
 
 
 _opener = urllib.request.build_opener(_Stay, _Handler, _SecureHandler)
+# To this machine, without the proxy that the environment may name: it would read a token, and is elsewhere.
+_here = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Stay, _Handler, _SecureHandler)
 
 
 def _plain(text: object) -> str:

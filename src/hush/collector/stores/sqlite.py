@@ -66,7 +66,7 @@ Array = np.ndarray[Any, Any]
 
 logger = logging.getLogger("hush.collector")
 
-JOINED = 9  # the version of the tables from which on short runs are put together
+JOINED = 10  # the version of the tables from which on short runs are put together
 CLOSING = 5.0  # seconds that a commit may still take when the store is closed
 
 
