@@ -17,6 +17,7 @@ from hush.server.manipulations import leverage
 PEOPLE, LIARS = 40_000, 400
 MEASURED = Path(__file__).parent / "measured" / "collector.json"
 LOADED, ALONE = MEASURED.with_name("load.json"), MEASURED.with_name("singles.json")
+STARTING = MEASURED.with_name("starting.json")
 WAYS = MEASURED.with_name("ways.json")
 RELAY = MEASURED.with_name("relay.json")
 STORM, KILLS, IDS = (MEASURED.with_name(f"{name}.json") for name in ("storm", "kills", "ids"))
@@ -115,6 +116,14 @@ def limits() -> str:
     ]
     lines = ["| what | limit | beyond |", "|---" * 3 + "|"]
     return "\n".join([*lines, *(f"| {what} | {limit} | {beyond} |" for what, limit, beyond in rows)])
+
+
+def starting() -> str:
+    """How long a start takes, beside reading the store's files once."""
+    lines = ["| store | seconds until it is ready | reading its files once, seconds |", "|---|---:|---:|"]
+    for row in json.loads(STARTING.read_text())["rows"]:
+        lines.append(f"| {row['store']} | {row['seconds']:.2f} | {row['reading']:.3f} |")
+    return "\n".join(lines)
 
 
 def ways() -> str:
@@ -318,6 +327,7 @@ FIGURES = {
     "alone": alone,
     "relay": relay,
     "memory": memory,
+    "starting": starting,
     "storm": storm,
     "kills": kills,
 }
