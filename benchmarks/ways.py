@@ -1,4 +1,4 @@
-"""What the short way of reports earns, and known heads, and the waiting for a group: `python benchmarks/ways.py`.
+"""What the parts of the way of a report earn or cost: `python benchmarks/ways.py`.
 
 A collector without a part of itself runs in turns with the whole one, and both take single reports over the same number
 of connections. What is compared is the processor time of the server for a request, the best of all turns, as rates
@@ -32,6 +32,10 @@ WITHOUT = {
     "without the short way": (
         "from hush.collector.http import direct; direct.Heads.find = lambda self, data: None; "
         "direct.found = lambda collector, scope: None"
+    ),
+    "without bounds on connections and bytes": (
+        "from hush.collector.http.bounds import Bounds; Bounds.admit = lambda self, connection, address: ''; "
+        "Bounds.take = lambda self, exchange, size: True; Bounds.has_room = lambda self, size: True"
     ),
     "without waiting for a group": "from hush.collector import queues; queues.LULL = queues.LONGEST = 0.0",
 }
