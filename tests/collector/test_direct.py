@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import socket
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 import hush
 from hush.collector import formats
 from hush.collector.http import direct
+from hush.collector.http.protocol import Protocol
 from tests.collector.bare import BATCHES, NAMED, SETTINGS, TEXT, ready, report, request, said, until
 from tests.collector.served import ALL, FEW, HASHES, PLAN, TOKENS, WIDE, Served, anybody, serving
 
@@ -144,6 +147,21 @@ def test_requests_in_a_row_are_answered_in_their_order(open_: Served, monkeypatc
     found = [int(part[:32], 16) for part in answer.decode().split('"id":"')[1:]]
     assert found == [*numbers, 999]
     assert answer.count(b'"status":"ok"') == sum(number % 3 == 0 for number in numbers)
+
+
+def test_many_refusals_in_a_row_do_not_use_up_the_stack(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They wait behind a report, and each is refused as soon as its turn comes: not within the one before it."""
+    ready(quick)
+    depths, real = [], Protocol.write
+
+    def write(self: Protocol, data: bytes) -> None:
+        depths.append(sum(1 for _ in traceback.walk_stack(None)))
+        real(self, data)
+
+    monkeypatch.setattr(Protocol, "write", write)
+    found = quick.raw(request(TEXT) + request(b"{") * 50 + request(b"{", formats.JSON, PLAN, "", "Connection: close"))
+    assert re.findall(rb"HTTP/1.1 (\d+)", found) == [b"202"] + [b"422"] * 51
+    assert max(depths) < min(depths) + 20
 
 
 @pytest.mark.parametrize("cut", [1, 40, 120])

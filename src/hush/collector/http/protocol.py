@@ -103,6 +103,7 @@ class Protocol(asyncio.Protocol):
         self._framing = 0  # bytes since the last that was data
         self._chunks = 0
         self._answering: Exchange | None = None  # the request that is being answered, or was last
+        self._turns = False  # within `_turn`
         self._left: int | None = None  # bytes that may still come after an answer
         self._nothing_follows = False  # the connection is closed as soon as everything is read
         self._written = 0  # bytes, since the connection began
@@ -424,17 +425,33 @@ class Protocol(asyncio.Protocol):
 
     def answered(self) -> None:
         """Turn to the next request, or wait for one, or for the rest of an unread body."""
-        if self.is_closing():
+        if self._turns or self.is_closing():
             return
         self.resume_reading()
-        if self.pipeline:
-            self._begin(self.pipeline.popleft())
-        elif self._state == WAITING:
+        if self.pipeline and not self._turn():
+            return
+        if self._state == WAITING:
             self._rest()
         elif self._state == BODY:
             self.bounds.arriving.pop(self, None)
             self._left = LINGER_BYTES
             self.deadline = self.loop.time() + LINGER_SECONDS
+
+    def _turn(self) -> bool:
+        """Begin one request after the other, while each is answered at once. Return whether all were.
+
+        Such an answer calls `answered` from within. If that began the next, very many would use up the stack.
+        """
+        self._turns = True
+        try:
+            while self.pipeline:
+                exchange = self.pipeline.popleft()
+                self._begin(exchange)
+                if not exchange.complete or self.is_closing():
+                    return False
+        finally:
+            self._turns = False
+        return True
 
     def end(self) -> None:
         """Take no more requests, as the server ends: close, once those that came are answered."""
