@@ -16,6 +16,7 @@ import pytest
 from hush.collector import formats
 from hush.collector.http import bounds, protocol
 from hush.collector.http.forwarded import Proxies
+from tests.collector.bare import ready
 from tests.collector.connections import CHUNKED, LAST, ONE, RESET, dial, ends, hear, pour, reports, until
 from tests.collector.served import FEW, PLAN, Served, anybody, report_of, serving
 from tests.collector.test_limits import answered
@@ -182,6 +183,28 @@ def test_a_stream_with_requests_behind_it_ends_with_its_client(quick: Served) ->
         connection.sendall(stream + ONE)
         assert connection.recv(1 << 16)
     until(lambda: not quick.server.tasks)
+
+
+def test_half_a_head_that_is_not_read_on_has_its_time(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While two requests wait for a slow commit, nothing is read: the rest of the third may be there already."""
+    ready(quick)
+    go, real = threading.Event(), quick.store.commit
+
+    def slowly(*arguments: Any) -> Any:
+        go.wait(20)
+        return real(*arguments)
+
+    monkeypatch.setattr(quick.store, "commit", slowly)
+    body = report_of(PLAN).to_json().encode()
+    with dial(quick) as connection:
+        connection.sendall(reports(f"Content-Length: {len(body)}") + body + ONE + LAST[:20])
+        time.sleep(0.1)
+        connection.sendall(LAST[20:])
+        time.sleep(3 * protocol.HEADER_SECONDS)
+        go.set()
+        found = ends(connection)
+    assert found.startswith(b"HTTP/1.1 202 ")
+    assert found.count(b"HTTP/1.1 200 OK") == 2
 
 
 def test_answers_that_nobody_reads(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -559,6 +559,8 @@ class Protocol(asyncio.Protocol):
         elif self._state == WAITING and answering is not None and not answering.complete:
             if not answering.started:  # a stream may go on
                 self.deadline = answering.latest
+        elif self._state == HEAD and self._paused:  # by this side: the rest of the head may be there already
+            self.deadline = now + HEADER_SECONDS
         elif self._state == BODY and exchange is not None and not exchange.complete and not exchange.fault:
             if self._paused:
                 self.deadline = now + self.bounds.settings.body_timeout
