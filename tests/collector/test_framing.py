@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,6 +117,22 @@ def test_whoever_waits_to_go_on_and_is_refused_is_not_misread(quick: Served) -> 
     body = report_of(PLAN).to_json().encode()
     found = quick.raw(reports(f"Content-Length: {len(body)}", "Expect: 100-continue"), body)
     assert found.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 ")
+
+
+def test_a_client_of_an_old_version_is_not_told_to_go_on(quick: Served) -> None:
+    """It would take that for the answer. Nor is a client told so within an answer."""
+    body = report_of(PLAN).to_json().encode()
+    head = reports(f"Content-Length: {len(body)}", "Expect: 100-continue").replace(b"HTTP/1.1", b"HTTP/1.0")
+    assert quick.raw(head + body).startswith(b"HTTP/1.1 202 ")
+
+    async def late(_: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await receive()
+        await send({"type": "http.response.body", "body": b"late"})
+
+    quick.server.app = late
+    found = quick.raw(ONE[:-2] + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\nx")
+    assert found.partition(b"\r\n\r\n")[2] == b"4\r\nlate\r\n0\r\n\r\n"
 
 
 def test_a_mistake_behind_good_requests(quick: Served) -> None:

@@ -124,7 +124,7 @@ class Run(Exchange):
     async def receive(self) -> Any:
         """Return a piece of the body; or a disconnect, with the reason."""
         connection = self.connection
-        if self._waits and not connection.is_closing():
+        if self._waits and not self.started and not connection.is_closing():
             self._waits = False
             connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if not self.gone and not self.complete:

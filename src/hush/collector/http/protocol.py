@@ -250,8 +250,8 @@ class Protocol(asyncio.Protocol):
         )
         way = direct.found(self._collector, scope)
         exchange: Exchange
-        if way is None:
-            exchange = Run(self, scope, keep_alive, self._waits)
+        if way is None:  # HTTP/1.0 has no 100 Continue (RFC 9110, section 10.1.1)
+            exchange = Run(self, scope, keep_alive, self._waits and version == "1.1")
         else:
             exchange = direct.Direct(self, scope, keep_alive, *way)
         self.exchange = exchange
