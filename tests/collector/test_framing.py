@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.collector.connections import CHUNKED, LAST, ONE, reports
+from tests.collector.connections import CHUNKED, LAST, ONE, dial, ends, hear, reports, until
 from tests.collector.served import HASHES, PLAN, TOKENS, Served, anybody, report_of, serving
 from tests.collector.test_limits import answered
 
@@ -133,6 +133,43 @@ def test_a_client_of_an_old_version_is_not_told_to_go_on(quick: Served) -> None:
     quick.server.app = late
     found = quick.raw(ONE[:-2] + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\nx")
     assert found.partition(b"\r\n\r\n")[2] == b"4\r\nlate\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize("header", [(b"a", b"b\nc: d"), (b"a: b\r\nc", b"d")])
+def test_an_answer_has_no_line_end_in_a_header(
+    quick: Served, caplog: pytest.LogCaptureFixture, header: tuple[bytes, bytes]
+) -> None:
+    """Not in one that comes twice either; and what is said instead is no part of the answer that was not made."""
+
+    async def broken(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [header, (header[0], b"b")]})
+
+    real, quick.server.app = quick.server.app, broken
+    found = quick.raw(ONE)
+    quick.server.app = real
+    assert found.startswith(b"HTTP/1.1 500 ")
+    assert found.endswith(b"\r\n\r\nInternal Server Error")
+    assert "has a line end" in caplog.text
+    caplog.clear()
+
+
+def test_a_failure_that_was_answered_is_in_the_log(quick: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """Starlette answers what its handlers raise, and raises it again, for the log."""
+
+    async def failing(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 500, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+        raise ValueError("a mistake")
+
+    real, quick.server.app = quick.server.app, failing
+    with dial(quick) as connection:
+        connection.sendall(ONE)
+        assert hear(connection).startswith(b"HTTP/1.1 500 ")
+        until(lambda: "a mistake" in caplog.text)
+        caplog.clear()
+        quick.server.app = real
+        connection.sendall(LAST)
+        assert ends(connection).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_mistake_behind_good_requests(quick: Served) -> None:

@@ -105,6 +105,8 @@ class Run(Exchange):
             if not self.gone and not self.complete:
                 logger.error("a request was not answered", exc_info=error)
                 await self._broken()
+            elif self.complete and isinstance(error, Exception):  # Starlette answers its own failures, and raises them
+                logger.error("a request failed", exc_info=error)
             if isinstance(error, KeyboardInterrupt | SystemExit):
                 raise
         finally:
@@ -153,19 +155,19 @@ class Run(Exchange):
 
     def _begin(self, status: int, headers: Any) -> None:
         found = [(bytes(name).lower(), bytes(value)) for name, value in headers]
+        # A line end within a header would begin one of its own.
+        if any(b"\n" in part or b"\r" in part for header in found for part in header):
+            raise RuntimeError("a header of an answer has a line end")
         said = dict(found)
         self._silent = status in EMPTY or self.scope["method"] == "HEAD"
         if b"content-length" in said:
-            self._left = int(said[b"content-length"])
+            self._left, self._chunked = int(said[b"content-length"]), False  # also where another answer failed
         elif not self._silent:
             self._chunked = self.scope["http_version"] == "1.1"
             if self._chunked:
                 found.append((b"transfer-encoding", b"chunked"))
         parts = self.head(status, found)
         head = b"".join((*parts, b"\r\n"))
-        # A line end within a value would begin a header of its own.
-        if any(b"\n" in value or b"\r" in value for value in said.values()):
-            raise RuntimeError("a header of an answer has a line end")
         self.started = True
         self.connection.write(head)
 
