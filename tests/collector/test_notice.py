@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 import hush
 from hush.collector import formats, serve
+from hush.collector.http import protocol
 from hush.collector.http import server as servers
 from tests.collector.connections import ONE, dial, ends, hear, until
 from tests.collector.served import PLAN, Served, report_of, serving
@@ -100,6 +103,39 @@ def test_what_is_in_flight_is_answered_behind_a_closed_door(tmp_path: Path, monk
             until(lambda: _is_shut(served))
             go.set()
             assert ends(one).startswith(b"HTTP/1.1 202 ")
+
+
+def test_the_end_does_not_wait_for_whoever_came_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection may be accepted before the door closes, and begin after all others were told."""
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 1e6)
+    monkeypatch.setattr(protocol, "LINGER_SECONDS", 1.0)
+    go = threading.Event()
+    with serving(tmp_path) as served, dial(served) as one, socket.create_server(("127.0.0.1", 0)) as door:
+        real, loop = served.store.commit, served.server._loop
+
+        def slowly(*arguments: Any) -> Any:
+            go.wait(20)
+            return real(*arguments)
+
+        def late() -> socket.socket:
+            client = socket.create_connection(door.getsockname(), 10)
+            begun = loop.connect_accepted_socket(partial(protocol.Protocol, served.server), door.accept()[0])
+            asyncio.run_coroutine_threadsafe(begun, loop).result(20)
+            return client
+
+        monkeypatch.setattr(served.store, "commit", slowly)
+        one.sendall(post())
+        until(lambda: bool(served.server.bounds.held))
+        served.server.stop()
+        until(lambda: _is_shut(served))
+        try:
+            with late() as asking, late() as idle:
+                asking.sendall(ONE)
+                assert b"\r\nconnection: close\r\n" in ends(asking)
+                assert ends(idle) == b""
+        finally:
+            go.set()
+        assert ends(one).startswith(b"HTTP/1.1 202 ")
 
 
 def test_nobody_waits_for_a_client_that_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,8 @@ class Protocol(asyncio.Protocol):
         self._server = _address(transport.get_extra_info("sockname"))
         self.client = _address(transport.get_extra_info("peername"))
         self.server.connections.add(self)
-        self.deadline = self.loop.time() + HEADER_SECONDS
+        # One that was accepted just before the door closed is told so with its answer, and nobody waits long for it.
+        self.deadline = self.loop.time() + (LINGER_SECONDS if self.server.is_shut else HEADER_SECONDS)
         if kind := self.bounds.admit(self, self.client[0] if self.client else ""):
             self._state = OVER
             transport.write(refusal(Refused(kind, "there are too many connections", self._retry())))

@@ -58,6 +58,7 @@ class Server:
         self.tasks: set[asyncio.Task[None]] = set()
         self.date: list[tuple[bytes, bytes]] = []  # the header, renewed once a second
         self.is_leaving = False
+        self.is_shut = False  # it listens no more
         self.loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = _fastest()
         self.ending: Callable[[], None] = lambda: None  # called when the time of notice is over
         self.ready = ready
@@ -132,6 +133,7 @@ class Server:
     async def _let_go(self) -> None:
         """Close connections that wait for a request, and let the others be answered."""
         assert self._steps is not None
+        self.is_shut = True
         self.ending()
         self.collector.end_streams()
         for connection in [*self.connections]:
