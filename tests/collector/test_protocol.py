@@ -249,6 +249,32 @@ def test_unfinished_bodies_share_a_budget(quick: Served) -> None:
     assert quick.server.bounds.held == 0
 
 
+def test_a_refused_body_does_not_end_what_was_before_it(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that is counted has its receipt, however long that takes; the refusal has its turn behind it."""
+    ready(quick)
+    go, real, size = threading.Event(), quick.store.commit, 250 << 10
+
+    def slowly(*arguments: Any) -> Any:
+        go.wait(20)
+        return real(*arguments)
+
+    monkeypatch.setattr(quick.store, "commit", slowly)
+    body = report_of(PLAN).to_json().encode()
+    text = reports(f"Content-Length: {size + 10}").replace(formats.JSON.encode(), formats.COLUMNS.encode())
+    with dial(quick) as connection, ExitStack() as stack:
+        connection.sendall(reports(f"Content-Length: {len(body)}") + body + text + bytes(1000))
+        until(lambda: any(found.pipeline for found in quick.server.bounds.arriving))
+        (mine,) = quick.server.bounds.arriving
+        for _ in range(6):
+            stack.enter_context(dial(quick)).sendall(text + bytes(size))
+        until(lambda: bool(mine.exchange.fault))
+        time.sleep(3 * protocol.LINGER_SECONDS)
+        go.set()
+        found = ends(connection)
+    assert found.startswith(b"HTTP/1.1 202 ")
+    assert found.count(b"HTTP/1.1 503 ") == 1
+
+
 def test_whoever_holds_most_makes_room(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sender that fills the budget with slow bodies does not keep others out."""
     size = 250 << 10

@@ -280,6 +280,8 @@ class Protocol(asyncio.Protocol):
         exchange.latest = self.loop.time() + settings.body_timeout + settings.answer_timeout
         if self._state == WAITING:
             self.deadline = exchange.latest
+        elif exchange.fault:  # it was refused before its turn
+            self.deadline = self.loop.time() + LINGER_SECONDS
         exchange.begin()
 
     def on_chunk_header(self) -> None:
@@ -542,12 +544,17 @@ class Protocol(asyncio.Protocol):
         exchange.hear()
         if exchange.started and not exchange.complete:  # a stream, say, and nothing can be said within it
             self.leave()
-        self.deadline = self.loop.time() + LINGER_SECONDS
-        self.resume_reading()
+        if exchange is self._answering or self._answering is None or self.is_leaving:
+            self.deadline = self.loop.time() + LINGER_SECONDS
+            self.resume_reading()
+        else:  # the refusal waits for its turn, and so does the rest of the body
+            self.deadline = self._answering.latest
+            self.pause_reading()
 
     def expire(self, now: float) -> None:
         """Act on a deadline that has passed."""
         exchange, answering = self.exchange, self._answering
+        refused = self._state == BODY and exchange is not None and exchange is not answering and exchange.fault
         self.deadline = math.inf  # unread answers have a bound of their own
         if self.is_leaving:
             self._nothing_follows = True
@@ -557,7 +564,7 @@ class Protocol(asyncio.Protocol):
             return
         elif answering is not None and not (answering.complete or answering.started) and now >= answering.latest:
             self._give_up(answering)
-        elif self._state == WAITING and answering is not None and not answering.complete:
+        elif (self._state == WAITING or refused) and answering is not None and not answering.complete:
             if not answering.started:  # a stream may go on
                 self.deadline = answering.latest
         elif self._state == HEAD and self._paused:  # by this side: the rest of the head may be there already
