@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pkgutil
 import re
@@ -68,7 +69,7 @@ def test_a_device_and_a_server_train_with_the_standard_library_alone() -> None:
     done, *coefficients, numpy, _ = isolated(f"exec({LEARNING!r})").split()
     assert (done, numpy) == ("True", "False")
     assert len(coefficients) == 3
-    assert any(float(value) for value in coefficients)
+    assert all(math.isfinite(float(value)) for value in coefficients)  # by chance all of them may be 0
 
 
 def test_every_public_name_loads() -> None:

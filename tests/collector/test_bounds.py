@@ -123,3 +123,21 @@ def test_a_look_at_all_connections_lets_others_in_between() -> None:
         turns += 1
     assert all(one.expired for one in senders)
     assert (turns, loop.later) == (-(-MANY // bounds.LOOK), 1)
+
+
+def test_one_connection_that_fails_does_not_stop_the_clock() -> None:
+    """The others are checked, now and later; that one is reset."""
+    found, loop = Bounds(Settings()), Loop()
+    senders = crowd(found, 100)
+    ended: list[bool] = []
+
+    def broken(_: float) -> int:
+        raise RuntimeError
+
+    senders[3].unsent, senders[3].reset = broken, lambda: ended.append(True)
+    found._sweep(loop)  # type: ignore[arg-type]
+    while loop.soon:
+        call, arguments = loop.soon.pop()
+        call(*arguments)
+    assert all(one.expired for one in senders)
+    assert (ended, loop.later) == ([True], 1)

@@ -19,8 +19,9 @@ import hush
 from hush.collector import formats, serve
 from hush.collector.http import protocol
 from hush.collector.http import server as servers
+from hush.collector.stores.sqlite import SqliteStore
 from tests.collector.connections import ONE, dial, ends, hear, until
-from tests.collector.served import PLAN, Served, report_of, serving
+from tests.collector.served import PLAN, Served, anybody, report_of, serving
 
 ROOT = Path(__file__).parent.parent.parent
 READY = ONE.replace(b"healthz", b"readyz")
@@ -185,3 +186,15 @@ def test_each_signal_is_a_step(signals: list[signal.Signals], steps: list[int]) 
             signal.raise_signal(number)
     assert found == steps
     assert [signal.getsignal(number) for number in servers.HANDLED] == before
+
+
+def test_a_server_that_is_stopped_while_it_starts_never_listens(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "hush.db")
+    store.add_plan(PLAN)
+    said: list[str] = []
+    server = serve.make_server(store, anybody(), notice=1e6, ready=said.append)
+    server.stop(1)
+    listening = serve.listen("127.0.0.1", 0)
+    server.run([listening])
+    listening.close()
+    assert said == []

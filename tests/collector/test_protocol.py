@@ -384,6 +384,11 @@ def test_a_client_that_ends_its_side_is_answered(quick: Served) -> None:
             connection.shutdown(socket.SHUT_WR)
             found = ends(connection)
             assert found.count(b"HTTP/1.1 20") == text.count(b"HTTP/1.1")
+    for rest in (b"GET", reports("Content-Length: 9") + b"x", reports(CHUNKED) + b"1\r\n"):
+        with dial(quick) as connection:  # what is whole is answered; what is not is forgotten
+            connection.sendall(reports(f"Content-Length: {len(body)}") + body + ONE + rest)
+            connection.shutdown(socket.SHUT_WR)
+            assert ends(connection).count(b"HTTP/1.1 20") == 2
     for text in (b"", b"GET", reports("Content-Length: 9"), reports(CHUNKED) + b"1\r\n"):
         with dial(quick) as connection:
             connection.sendall(text)

@@ -7,6 +7,7 @@ no timer. A connection may thus live up to `SWEEP` seconds longer than it should
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
@@ -18,6 +19,8 @@ from hush.collector.settings import Settings
 if TYPE_CHECKING:
     from hush.collector.http.exchanges import Exchange
     from hush.collector.http.protocol import Protocol
+
+logger = logging.getLogger("hush.collector")
 
 SWEEP = 0.5  # seconds between two looks at all connections
 PART = 16  # when there is no room, at least this part of the bytes of unfinished bodies is dropped
@@ -129,12 +132,11 @@ class Bounds:
     ) -> None:
         now, end = loop.time(), start + LOOK
         for connection in found[start:end]:
-            if connection in self.arriving and connection.too_slow(now):
-                connection.fail("too-slow")
-            if connection.deadline <= now and connection in self.open:
-                connection.expire(now)
-            if size := connection.unsent(now):
-                unsent.append((size, connection))
+            try:
+                self._look_at(connection, now, unsent)
+            except Exception:  # one connection must not stop the clock of all others
+                logger.exception("a connection could not be checked")
+                connection.reset()
         if end < len(found):
             loop.call_soon(self._look, loop, found, end, unsent)
             return
@@ -145,3 +147,11 @@ class Bounds:
                 break
             connection.reset()
             total -= size
+
+    def _look_at(self, connection: Protocol, now: float, unsent: list[tuple[int, Protocol]]) -> None:
+        if connection in self.arriving and connection.too_slow(now):
+            connection.fail("too-slow")
+        if connection.deadline <= now and connection in self.open:
+            connection.expire(now)
+        if size := connection.unsent(now):
+            unsent.append((size, connection))

@@ -103,7 +103,8 @@ class Run(Exchange):
                 raise RuntimeError("the application did not answer")
         except BaseException as error:
             if not self.gone and not self.complete:
-                logger.error("a request was not answered", exc_info=error)
+                if not isinstance(error, asyncio.CancelledError):  # whoever cancels it says so
+                    logger.error("a request was not answered", exc_info=error)
                 await self._broken()
             elif self.complete and isinstance(error, Exception):  # Starlette answers its own failures, and raises them
                 logger.error("a request failed", exc_info=error)

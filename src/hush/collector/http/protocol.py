@@ -105,6 +105,7 @@ class Protocol(asyncio.Protocol):
         self._answering: Exchange | None = None  # the request that is being answered, or was last
         self._turns = False  # within `_turn`
         self._left: int | None = None  # bytes that may still come after an answer
+        self._has_ended = False  # the client's side, while requests of it were to be answered
         self._nothing_follows = False  # the connection is closed as soon as everything is read
         self._written = 0  # bytes, since the connection began
         self._taken = 0  # bytes of these that the client's side is known to have
@@ -144,17 +145,27 @@ class Protocol(asyncio.Protocol):
             self.drained = None
 
     def eof_received(self) -> bool:
-        """Answer whole requests of a client that has ended its side, then close."""
-        if self.is_leaving or self._state in (HEAD, BODY) or self._is_answered():
+        """Answer whole requests of a client that has ended its side, then close. What is not whole is forgotten."""
+        if self._state == BODY and self.exchange is not self._answering and not self.is_leaving:
+            self.bounds.release(self.pipeline.pop())
+            self._state = HEAD
+        if self.is_leaving or self._state == BODY or self.is_answered():
             if not self.unread():
                 self._closed = True
                 return False
             self.leave()
             self._nothing_follows = True
             return True
-        assert self.exchange is not None
-        self.exchange.keep_alive = False
+        self._state, self._has_ended = OVER, True
+        self._last().keep_alive = False
+        self.deadline = self._answering.latest if self._answering is not None else math.inf
         return True
+
+    def _last(self) -> Exchange:
+        """Return the last request that has no answer yet."""
+        last = self.pipeline[-1] if self.pipeline else self._answering
+        assert last is not None
+        return last
 
     def pause_writing(self) -> None:
         """Read nothing more from a client that does not read."""
@@ -181,7 +192,8 @@ class Protocol(asyncio.Protocol):
             if not self._closed:
                 self.transport.resume_reading()
 
-    def _is_answered(self) -> bool:
+    def is_answered(self) -> bool:
+        """Return whether nobody waits for an answer here."""
         return self._answering is None or (self._answering.complete and not self.pipeline)
 
     def _retry(self) -> dict[str, str]:
@@ -262,7 +274,7 @@ class Protocol(asyncio.Protocol):
         self._body = self._wire = self._framing = self._chunks = 0
         self._since = self.loop.time()
         self.deadline = self._since + self.bounds.settings.body_timeout
-        if self._is_answered():
+        if self.is_answered():
             self._begin(exchange)
         else:
             self.pause_reading()
@@ -338,7 +350,7 @@ class Protocol(asyncio.Protocol):
         if self._state == OVER:
             return
         state, begun, body = self._state, self._begun, self._body
-        alone = state == WAITING and not self._pending and self._left is None and self._is_answered()
+        alone = state == WAITING and not self._pending and self._left is None and self.is_answered()
         if alone and self.drained is None and self.bounds.has_room(len(data)):
             known = self._heads.find(data)
             if known is not None:
@@ -409,10 +421,8 @@ class Protocol(asyncio.Protocol):
                 return
             broken.gone = True
             broken.hear()
-        elif not self._is_answered():
-            last = self.pipeline[-1] if self.pipeline else self._answering
-            assert last is not None
-            last.keep_alive = False
+        elif not self.is_answered():
+            self._last().keep_alive = False
             self._left = LINGER_BYTES
             self.deadline = self._answering.latest if self._answering is not None else math.inf
             return
@@ -458,12 +468,10 @@ class Protocol(asyncio.Protocol):
 
     def end(self) -> None:
         """Take no more requests, as the server ends: close, once those that came are answered."""
-        if self._is_answered():
+        if self.is_answered():
             self.leave()
         else:
-            last = self.pipeline[-1] if self.pipeline else self._answering
-            assert last is not None
-            last.keep_alive = False
+            self._last().keep_alive = False
 
     def is_closing(self) -> bool:
         """Return whether nothing more can be answered."""
@@ -473,11 +481,12 @@ class Protocol(asyncio.Protocol):
         """End this side. Close when the client has everything, and nothing is on its way that would cause a reset."""
         if self.is_closing():
             return
-        if self._state == WAITING and not self.unread():
+        nothing_follows = self._state == WAITING or self._has_ended
+        if nothing_follows and not self.unread():
             self._shut()
             return
         self.is_leaving = True
-        self._nothing_follows = self._state == WAITING
+        self._nothing_follows = nothing_follows
         if self._answering is not None and not self._answering.complete:  # which is cut, as nobody may write any more
             self._answering.gone = True
             self._answering.hear()

@@ -102,6 +102,8 @@ class Server:
         self._step(self._asked)
         with self._signals(loop):
             async with self.collector.lifespan(self.app):
+                if self._steps[0].is_set():  # while it started: nobody has seen it yet
+                    return
                 dating = loop.create_task(self._tell_time())
                 connection: Any = partial(Protocol, self)
                 servers = [await loop.create_server(connection, sock=one, backlog=BACKLOG) for one in sockets]
@@ -139,7 +141,8 @@ class Server:
         for connection in [*self.connections]:
             connection.end()
         if not await _first(self._steps[2].wait(), self._answered(), seconds=self._grace):
-            logger.error("%d requests had no answer in %g seconds", len(self.tasks), self._grace)
+            late = sum(not connection.is_answered() for connection in self.connections)
+            logger.error("%d requests had no answer in %g seconds", late, self._grace)
         for task in [*self.tasks]:
             task.cancel()
 
