@@ -172,7 +172,7 @@ def serving(
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(120)  # on a machine that others use
         # There are no certificates to verify, and reading those of the system takes longer than starting the server.
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False, verify=False) as client:  # noqa: S501
             yield Served(f"http://127.0.0.1:{port}", store, client, port, server)

@@ -19,6 +19,7 @@ from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Outcome, Submission
 from hush.errors import StoreError
 from tests.collector import places
+from tests.collector.connections import until
 from tests.collector.places import CLOSED, LATE, NEW, REPEATED, Place, plan
 from tests.collector.postgres import Server
 
@@ -148,6 +149,15 @@ def test_two_threads_that_commit_the_same_id_at_once(postgres_place: Place) -> N
             assert outcomes == [outcome]
 
 
+def waiting_for_locks(url: str) -> int:
+    """Return how many sessions of a database wait for a lock that programs agree on."""
+    with psycopg.connect(url) as db:
+        query = "select count(*) from pg_locks join pg_database on oid = database where not granted"
+        row = db.execute(f"{query} and locktype = 'advisory' and datname = current_database()").fetchone()
+        assert row is not None
+        return int(row[0])
+
+
 def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place) -> None:
     with postgres_place.opened() as store, postgres_place.opened() as other:
         store.add_plan(plan())
@@ -155,14 +165,13 @@ def test_closing_waits_for_commits_and_commits_for_closing(postgres_place: Place
             slow.execute("select pg_advisory_xact_lock_shared(%s, 1)", (postgres_connections.PLAN,))
             closing = threading.Thread(target=store.close_plan, args=(plan().id,))
             closing.start()
-            closing.join(0.3)
-            assert closing.is_alive()
+            until(lambda: waiting_for_locks(postgres_place.url) == 1)
             outcomes: list[Any] = []
             sent = places.singles(places.reports(1))
             committing = threading.Thread(target=lambda: outcomes.extend(other.commit(sent)))
             committing.start()
-            committing.join(0.3)
-            assert committing.is_alive()  # no stream of commits keeps a plan from being closed
+            # It waits behind the other: no stream of commits keeps a plan from being closed.
+            until(lambda: waiting_for_locks(postgres_place.url) == 2)
             slow.commit()
             closing.join(30)
             committing.join(30)
