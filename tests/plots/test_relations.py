@@ -42,14 +42,23 @@ def test_a_cell_without_an_estimate_has_no_colour() -> None:
     assert (first["point"], first["share"], first["margin"]) == (None, "", "too few")
 
 
-def test_a_large_table_has_no_texts_and_a_larger_one_no_picture() -> None:
-    def table(size: int) -> hush.Crosstab:
-        cells = [hush.Related("a", i, "b", j, 0.1, 0.1, 0.0, 0.2, 9) for i in range(size) for j in range(size)]
+def test_a_large_table_has_no_texts_and_of_a_larger_one_the_largest_cells_are_drawn() -> None:
+    def table(down: int, across: int) -> hush.Crosstab:
+        cells = [
+            hush.Related("a", i, "b", j, 0.1 if i % 5 else -0.01, 0.1, 0.0, 0.2, 9)
+            for i in range(down)
+            for j in range(across)
+        ]
+        cells[-1] = dataclasses.replace(cells[-1], point=math.nan)
         return hush.Crosstab(cells, level=0.95)
 
-    assert {cell["share"] for cell in inline(table(20).plot())} == {""}
-    with pytest.raises(hush.DesignError, match="33 rows and 33 columns"):
-        table(33).plot()
+    assert {cell["share"] for cell in inline(table(20, 20).plot())} == {""}
+    assert "Not drawn" not in table(32, 32).plot().to_json()
+    chart = table(41, 2).plot()
+    rows = list(dict.fromkeys(int(cell["row"]) for cell in inline(chart)))
+    assert rows == [i for i in range(41) if i % 5], "in their order, without the smallest"
+    assert "Not drawn: 9 rows, with smaller cells." in chart.to_json()
+    assert "Not drawn: 1 row and 1 column, with" in table(33, 33).plot().to_json()
 
 
 def test_groups_are_dots_with_intervals() -> None:
@@ -62,9 +71,11 @@ def test_groups_are_dots_with_intervals() -> None:
         assert words in chart.to_json()
     assert '"datum": 0' in means.differences().plot().to_json()
     assert '"datum": 0' not in means.plot().to_json()
-    many = hush.Means([means[0]] * 65, level=0.95)
-    with pytest.raises(hush.DesignError, match="too many"):
-        many.plot()
+    vague = dataclasses.replace(means[0], group="vague", low=means[0].low - 1)
+    none = dataclasses.replace(means[0], group="none", point=math.nan, low=0.0, high=0.0)
+    many = hush.Means([none, vague] + [means[0]] * 64, level=0.95).plot()
+    assert [row["what"] for row in inline(many)] == [str(means[0].group)] * 64, "those that are known best"
+    assert "Not drawn: 2 groups, with wider intervals." in many.to_json()
 
 
 def test_shares_below_cuts_and_quantiles() -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from hush.errors import DesignError
 from hush.plots import panels
 from hush.plots.panels import MAX_BARS, styled
 from hush.server.relations.crosstabs import Crosstab
 from hush.server.relations.groups import Differences, Means
 from hush.server.relations.ranges import Quantiles, Shares
 from hush.server.relations.rows import Related
-from hush.show.tables import farther, percent, within
+from hush.show.tables import counted, farther, percent, within
 
 import altair as alt  # isort: skip - after hush.plots.panels, whose error explains how to install it
 
@@ -23,20 +22,31 @@ OF = {"all": "of all people", "rows": "of each row", "columns": "of each column"
 
 
 def crosstab(rows: Crosstab) -> alt.LayerChart:
-    """Draw a table as a heat map: in each cell the share in per cent, and its margin."""
-    across = list(dict.fromkeys(row.group for row in rows))
-    down = list(dict.fromkeys(row.category for row in rows))
-    if max(len(across), len(down)) > MAX_BARS:
-        raise DesignError(f"a table of {len(down)} rows and {len(across)} columns is too large: {MAX_BARS} at most")
-    values = [_cell(row, len(across) <= MOST) for row in rows]
+    """Draw a table as a heat map: in each cell the share in per cent, and its margin.
+
+    Of many rows or columns, those with the largest cells are drawn.
+    """
+    down, fewer = _largest((row.category, row.point) for row in rows)
+    across, narrower = _largest((row.group, row.point) for row in rows)
+    values = [_cell(row, len(across) <= MOST) for row in rows if row.category in down and row.group in across]
     first = rows[0]
     width = WIDE * len(across) if len(across) <= MOST else 40 * len(across)
-    title = alt.Title(
-        f"{first.attribute} by {first.by}",
-        subtitle=f"Per cent {OF[rows.shares]}, with {percent(rows.level, 'margins')}.",
-    )
+    told = [f"Per cent {OF[rows.shares]}, with {percent(rows.level, 'margins')}."]
+    left = [counted(number, what) for number, what in ((fewer, "row"), (narrower, "column")) if number]
+    if left:
+        told.append(f"Not drawn: {' and '.join(left)}, with smaller cells.")
+    title = alt.Title(f"{first.attribute} by {first.by}", subtitle=told)
     chart = cast(alt.LayerChart, panels.table(alt.InlineData(values=values), first.by, width))
     return styled(chart.properties(title=title))
+
+
+def _largest(points: Iterable[tuple[Any, float]]) -> tuple[set[Any], int]:
+    """Return the rows or columns with the largest cells, at most `MAX_BARS`; and how many others there are."""
+    largest: dict[Any, float] = {}
+    for name, point in points:
+        largest[name] = max(point if math.isfinite(point) else -math.inf, largest.get(name, -math.inf))
+    kept = sorted(largest, key=lambda name: largest[name], reverse=True)[:MAX_BARS]
+    return set(kept), len(largest) - len(kept)
 
 
 def _cell(row: Related, texts: bool) -> dict[str, Any]:
@@ -64,8 +74,8 @@ def differences(rows: Differences) -> alt.LayerChart:
 
 
 def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerChart:
-    if len(rows) > 2 * MAX_BARS:
-        raise DesignError(f"{len(rows)} groups are too many to read: {2 * MAX_BARS} at most")
+    order = sorted(range(len(rows)), key=lambda place: (not math.isfinite(rows[place].point), _width(rows[place])))
+    drawn = [rows[place] for place in sorted(order[: 2 * MAX_BARS])]  # those that are known best
     values = [
         {
             "what": str(row.group) + (" (too few answers)" if row.needed is not None else ""),
@@ -73,9 +83,12 @@ def _grouped(rows: Means | Differences, panel: str, heading: str) -> alt.LayerCh
             "low": _finite(row.low),
             "high": _finite(row.high),
         }
-        for row in rows
+        for row in drawn
     ]
-    title = alt.Title(heading, subtitle=f"With {percent(rows.level, 'intervals')}.")
+    told = [f"With {percent(rows.level, 'intervals')}."]
+    if left := len(rows) - len(drawn):
+        told.append(f"Not drawn: {counted(left, panel[:-1])}, with wider intervals.")
+    title = alt.Title(heading, subtitle=told)
     data = alt.InlineData(values=values)
     if panel == "groups":
         made = panels.groups(data, rows[0].attribute, 480, panels.dates(rows.number))
@@ -112,6 +125,10 @@ def _ranged(rows: Shares | Quantiles, values: list[dict[str, Any]], heading: str
     data, labels = alt.InlineData(values=values), panels.dates(rows.number)
     chart = cast(alt.LayerChart, panels.below(data, rows[0].attribute, 480, labels))
     return styled(chart.properties(title=title))
+
+
+def _width(row: Related) -> float:
+    return row.high - row.low
 
 
 def _finite(value: float) -> float | None:
