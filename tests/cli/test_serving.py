@@ -19,6 +19,7 @@ from pyarrow import parquet as pq
 
 import hush
 from hush import batch
+from hush.cli import access
 from hush.cli.program import program
 from hush.cli.serving import _settings
 from hush.collector import serve as service
@@ -95,6 +96,16 @@ def refused_by(*arguments: str, code: int = 2) -> str:
 
 
 # -- serve
+
+
+def test_notice_is_long_enough_for_the_proxy_of_the_documents() -> None:
+    """HAProxy asks every two seconds and believes the third answer; where no proxy can stand, nobody waits."""
+    assert access.notice(None, private=False) == service.NOTICE >= 3 * 2 + 1
+    assert access.notice(None, private=True) == 0
+    assert access.notice("0s", private=False) == 0
+    assert access.notice("2m", private=True) == 120
+    words = (Path(__file__).parent.parent.parent / "docs" / "operate.md").read_text()
+    assert f"for {service.NOTICE:g} seconds (`--notice`)" in words
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -64,10 +64,16 @@ def test_a_store_takes_a_new_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     SqliteStore("hush.db").close()
     said = run("rename").output
-    assert run("rename", "--store", "hush.db", "--json").exit_code == 0
+    again = run("rename", "--store", "hush.db").output
     store = SqliteStore("hush.db")
     last, now, first = (name.hex() for name in store.names())
     store.close()
+    assert again == (
+        f"The store has the name {last} now. Where it hands its tally on, withdraw the one of these that counts there: "
+        f"{now}, {first}.\n"
+    )
+    found = json.loads(run("rename", "--json").stdout)
+    assert found["before"] == [last, now, first]
     assert said == f"The store has the name {now} now. Where it hands its tally on, withdraw {first}.\n"
     assert len({last, now, first}) == 3
     assert "no such file" in refused("rename", "--store", "none.db", code=4)

@@ -327,6 +327,19 @@ asks("POST /sealed/PLAN", "422 bad-report")(lambda at: sent(at, b"short"))
 asks("POST /sealed/PLAN", "507 full")(lambda at: sent(at, b"".join(seal(report_of(FEW), KEY) for _ in range(4))))
 
 
+def leaving(at: At, path: str) -> httpx.Response:
+    gate = at.relay.server.collector._gate
+    gate.ending = True
+    try:
+        return at.relay.client.get(path)
+    finally:
+        gate.ending = False
+
+
+asks("GET /healthz of a relay", "503 busy")(lambda at: leaving(at, "/healthz"))
+asks("GET /readyz of a relay", "503 busy")(lambda at: leaving(at, "/readyz"))
+
+
 @asks("GET /readyz of a relay", "507 full")
 def _(at: At) -> httpx.Response:
     while sent(at, seal(report_of(FEW), KEY)).status_code == 202:

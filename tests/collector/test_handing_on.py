@@ -20,8 +20,8 @@ from hush.collector.settings import Settings
 from hush.collector.stores.base import HeldPlan, Site, Store
 from hush.collector.stores.bookkeeping import Group, IdBook
 from hush.collector.stores.opening import open_store
-from hush.collector.submissions import Grown, Handed, Outcome, Result, Withdrawal
-from hush.collector.vectors import layout_of
+from hush.collector.submissions import Grown, Handed, Outcome, Renamed, Result, Withdrawal
+from hush.collector.vectors import layout_of, packed, unpacked
 from hush.core.design import design
 from hush.core.schema import Schema
 from hush.core.texts import Text
@@ -121,7 +121,7 @@ def test_a_store_that_was_restored(place: Place, made: list[Report]) -> None:
         store.add_plan(plan())
         put(store, handed(made[:100], NORTH), handed(made[300:320], SOUTH))
         restored = handed([*made[:80], *made[100:150]], OTHER, NORTH)
-        assert put(store, restored) == [Outcome.RENAMED]
+        assert put(store, restored) == [Renamed(NORTH)]
         assert put(store, Withdrawal(plan(), NORTH), Withdrawal(plan(), NORTH)) == [Grown(-100), REPEATED]
         assert store.tally(plan()) == tally_of(plan(), made[300:320])
         assert put(store, handed(made[:100], NORTH)) == [Outcome.WITHDRAWN]
@@ -136,8 +136,62 @@ def test_a_file_under_an_earlier_name_cannot_come_behind(place: Place, made: lis
     with place.opened() as store:
         store.add_plan(plan())
         assert put(store, handed(made[:50], OTHER, WEST, NORTH)) == [Grown(50)]
-        assert put(store, handed(made[:40], NORTH), handed(made[:45], WEST, NORTH)) == [Outcome.WITHDRAWN] * 2
+        assert put(store, handed(made[:40], NORTH), handed(made[:45], WEST, NORTH)) == [Renamed(OTHER)] * 2
         assert store.tally(plan()) == tally_of(plan(), made[:50])
+
+
+def test_two_stores_that_come_from_one_copy_do_not_count_together(place: Place, made: list[Report]) -> None:
+    """One backup is restored twice; or a copy is used beside its original, and each refusal is obeyed."""
+    again = bytes([9]) * 16
+    with place.opened() as store:
+        store.add_plan(plan())
+        put(store, handed(made[:100], NORTH))
+        first, second = handed(made[:110], WEST, NORTH), handed([*made[:100], *made[200:230]], OTHER, NORTH)
+        assert put(store, first, second) == [Renamed(NORTH), Renamed(NORTH)]
+        assert put(store, Withdrawal(plan(), NORTH), first, second) == [Grown(-100), Grown(110), Renamed(WEST)]
+    with place.opened() as store:
+        assert put(store, second) == [Renamed(WEST)]
+        # The original, and the original under a new name.
+        assert put(store, handed(made[:105], NORTH)) == [Renamed(WEST)]
+        assert put(store, handed(made[:105], again, NORTH)) == [Renamed(WEST)]
+        assert store.tally(plan()) == tally_of(plan(), made[:110])
+        # One is given up for the other, and the first cannot come back, whatever its name.
+        assert put(store, Withdrawal(plan(), WEST), second) == [Grown(-110), Grown(130)]
+        assert put(store, first) == [Renamed(OTHER)]
+        assert put(store, handed(made[:120], again, WEST, NORTH)) == [Renamed(OTHER)]
+        assert put(store, handed([*made[:100], *made[200:240]], OTHER, NORTH)) == [Grown(10)]
+        assert store.tally(plan()) == tally_of(plan(), [*made[:100], *made[200:240]])
+        assert put(store, Withdrawal(plan(), OTHER), handed(made[:105], NORTH)) == [Grown(-140), Outcome.WITHDRAWN]
+        assert store.tally(plan()) == Tally(plan())
+
+
+def test_two_processes_that_take_two_copies_of_one_store(postgres_place: Place, made: list[Report]) -> None:
+    """Neither has seen what the other takes: one of both is refused, whichever comes first."""
+    with postgres_place.opened() as one:
+        other = open_store(postgres_place.url)
+        one.add_plan(plan())
+        other.add_plan(plan())
+        for turn in range(10):
+            root, left, right = (bytes([number]) * 16 for number in (10 + 3 * turn, 11 + 3 * turn, 12 + 3 * turn))
+            if turn % 2:
+                put(one, handed(made[:20], root), Withdrawal(plan(), root))
+            answers: list[Any] = []
+            barrier = threading.Barrier(2)
+
+            def work(
+                store: Store, name: bytes, root: bytes = root, found: list[Any] = answers, at: Any = barrier
+            ) -> None:
+                at.wait(60)
+                found.extend(put(store, handed(made[:50], name, root)))
+
+            threads = [threading.Thread(target=work, args=pair) for pair in ((one, left), (other, right))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert {type(answer) for answer in answers} == {Grown, Renamed}
+            assert one.tally(plan()).reports == 50 * (turn + 1)
+        other.close()
 
 
 def test_a_closed_plan_takes_nothing_and_loses_nothing(place: Place, made: list[Report]) -> None:
@@ -228,6 +282,29 @@ def test_a_row_that_another_process_inserted(postgres_place: Place, made: list[R
         assert len(tries) == 3
         assert one.tally(plan()) == tally_of(plan(), made[:100])
         other.close()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(-3, 2**62), min_size=1, max_size=40), st.integers(0, 5000))
+def test_counts_are_packed_without_their_zeros(counts: list[int], zeros: int) -> None:
+    vector = np.array([*counts, *[0] * zeros, 7], dtype=np.int64)
+    data = packed(vector)
+    assert np.array_equal(unpacked(data), vector)
+    assert len(data) <= min(1 + vector.nbytes, 5 + 12 * (len(counts) + 1))
+
+
+def test_the_names_of_a_store_wait_for_no_commit(tmp_path: Path) -> None:
+    """Each tally that readers get has them: a commit that is stuck must not hold all threads."""
+    with Place(f"sqlite://{tmp_path}/hush.db").opened() as store:
+        found: list[Any] = []
+        with store._lock:  # type: ignore[attr-defined]
+            reader = threading.Thread(target=lambda: found.append(store.names()))
+            reader.start()
+            reader.join(30)
+        assert found
+        assert found[0] == store.names()
+        assert store.rename()[1:] == found[0]
+        assert store.names()[1:] == found[0]
 
 
 # -- what readers see

@@ -257,7 +257,15 @@ def test_everybody_is_no_proxy() -> None:
     """With `*` the first address of the header counted, which is the client's own text."""
     for listed in ("", "127.0.0.1", "127.0.0.1, ::1", "172.30.77.0/24,2001:db8::/32"):
         Proxies(listed)
-    for listed in ("*", "127.0.0.1, *", "0.0.0.0/0", "::/0"):
+    for listed in (
+        "*",
+        "127.0.0.1, *",
+        "0.0.0.0/0",
+        "::/0",
+        "0.0.0.0/1,::1,128.0.0.0/1",
+        "::ffff:0:0/96",
+        "8000::/1,::/1",
+    ):
         with pytest.raises(InputError, match="stands for everybody"):
             Proxies(listed)
     for listed in ("proxy", "127.0.0.1/8", "1.2.3", "unix:"):
@@ -280,6 +288,9 @@ def test_a_proxy_of_ipv4_is_known_on_a_socket_of_ipv6(tmp_path: Path, forwarded:
     trusted = ["::1", "10.1.2.3", "::ffff:10.1.2.3", "192.0.2.1", "::ffff:192.0.2.1", "::ffff:c000:201"]
     assert all(map(listed.trusts, trusted))
     assert not any(map(listed.trusts, ["::2", "11.1.2.3", "::ffff:192.0.2.2", "", "unix", "10.0.0.0/8"]))
+    listed = Proxies("::ffff:192.0.2.1, ::ffff:10.0.0.0/104")  # as the log of such a socket has it
+    assert all(map(listed.trusts, ["192.0.2.1", "::ffff:192.0.2.1", "10.1.2.3", "::ffff:10.1.2.3"]))
+    assert not any(map(listed.trusts, ["192.0.2.2", "::ffff:192.0.2.2", "11.1.2.3"]))
     assert (bool(Proxies("::1")), bool(Proxies("")), bool(Proxies(" ,"))) == (True, False, False)
 
 

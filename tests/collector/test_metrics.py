@@ -98,6 +98,19 @@ def test_refusals_that_no_device_meets_show_at_once(served: Served) -> None:
     assert lines(served)['hush_responses_total{status="405"}'] == "1"
 
 
+def test_answers_of_the_connection_itself_show_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No handler has seen these requests: headers that are too long, and more connections than are allowed."""
+    with serving(tmp_path, anybody(**HOUR)) as served:
+        assert b" 431 " in served.raw(b"GET /%s HTTP/1.1\r\n\r\n" % (b"x" * 5000))
+        assert lines(served)['hush_responses_total{status="431"}'] == "1"
+        monkeypatch.setattr(served.server.bounds, "admit", lambda *_: "busy")
+        for number in (1, 2, 3):
+            assert b" 503 " in served.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert served.app.state.collector.desk._metrics.responses[503] == number
+        monkeypatch.undo()
+        assert lines(served)['hush_responses_total{status="503"}'] == "3"
+
+
 def test_a_queue_shows_when_it_is_full_and_not_before(tmp_path: Path) -> None:
     """Its length moves with one report. That it is full, and a commit late, anybody can read off /readyz."""
     began, go = threading.Event(), threading.Event()

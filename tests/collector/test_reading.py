@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_nothing_stays_of_answers_that_nobody_reads(quick: Served, how: str, mon
 def test_a_connection_that_is_only_closed_is_caught(quick: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: as it was."""
     monkeypatch.setattr(Protocol, "reset", lambda self: self.transport.abort())
-    with deaf(quick, *[PAGE] * 60):
+    with deaf(quick, PAGE):  # of more requests some may be unread, and then the kernel resets by itself
         until(lambda: bool(quick.server.bounds.open))
         until(lambda: not quick.server.bounds.open)
         until(lambda: left(quick) > 0)
@@ -185,6 +186,7 @@ def test_an_answer_that_does_not_begin(patient: Served, monkeypatch: pytest.Monk
             answered(found, "busy")
             assert b"no answer in time" in found
             assert found.count(b"HTTP/1.1 ") == 1
+        assert patient.app.state.collector.desk._metrics.responses[503] == 1
     finally:
         go.set()
     until(lambda: patient.store.tally(PLAN).reports == 1)
@@ -195,11 +197,11 @@ def test_an_answer_that_does_not_begin(patient: Served, monkeypatch: pytest.Monk
 def test_a_stream_may_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the beginning of an answer has a limit."""
     monkeypatch.setattr(protocol, "READ_SECONDS", 0.3)
-    settings = anybody(body_timeout=0.2, answer_timeout=0.2, stream_interval=0.05)
+    settings = anybody(body_timeout=1, answer_timeout=1, stream_interval=0.05)
     with serving(tmp_path, settings) as served, dial(served) as connection:
         connection.sendall(b"GET /plans/%s/stream HTTP/1.1\r\nHost: x\r\n\r\n" % PLAN.id.encode())
-        found = b""
-        while found.count(b"still here") < 30:
+        found, long = b"", time.monotonic() + 3
+        while found.count(b"still here") < 30 or time.monotonic() < long:
             data = connection.recv(1 << 16)
             assert data, "it was cut"
             found += data

@@ -115,6 +115,24 @@ def test_an_upgrade_joins_the_rows_of_an_older_hush(path: Path, monkeypatch: pyt
         assert store.commit(made) == [REPEATED] * len(made)
 
 
+def test_an_upgrade_makes_no_row_that_is_long_to_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeated id is looked up in its row, within a commit: rows of 64 KiB were joined into some of 65 MB."""
+    sent = [
+        places.singles(places.reports(size)) for size in (NEWEST - 1, 1, 2, NEWEST // 2, NEWEST // 2, 3 * NEWEST, 5)
+    ]
+    with monkeypatch.context() as patch, closing(SqliteStore(path)) as store:
+        patch.setattr(ids.IdIndex, "due", lambda self, new: [])
+        store.add_plan(plan())
+        for some in sent:
+            store.commit(some)
+    older(Place(f"sqlite://{path}"), 8)
+    assert rows(path) == [len(some) for some in sent]
+    with closing(SqliteStore(path)) as store:
+        assert rows(path) == [NEWEST, NEWEST // 2 + 2, 3 * NEWEST, NEWEST // 2 + 5]
+        for some in sent:
+            assert store.commit(some) == [REPEATED] * len(some)
+
+
 # -- closing
 
 

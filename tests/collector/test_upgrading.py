@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -119,6 +120,31 @@ def test_the_same_tables_of_another_hush_are_read_before_they_are_taken_over(pla
     run(place, "update hush.plans set plan = %s where number = 1", plan().to_json())
     place.opened().__enter__().close()
     assert state(place)[2]["writer"] == [(__version__,)]
+
+
+def test_another_hush_with_the_same_tables_waits_for_nobody(postgres_place: Place) -> None:
+    """It only writes its name: a lock against all others would hold up their commits, or be refused."""
+    filled(postgres_place)
+    run(postgres_place, "update hush.writer set hush = '7.1.0'")
+    with psycopg.connect(postgres_place.url) as other:
+        other.execute("select pg_advisory_xact_lock_shared(%s, 0)", (postgres_tables.VERSION,))  # as each commit does
+        with postgres_place.opened() as store:
+            assert store.commit(places.singles(places.reports(1))) == [NEW]
+    assert state(postgres_place)[2]["writer"] == [(__version__,)]
+    run(postgres_place, "delete from hush.writer")
+    with postgres_place.opened():
+        assert state(postgres_place)[2]["writer"] == [(__version__,)]
+
+
+def test_an_upgrade_may_take_its_time(postgres_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step may have much to change: no limit of a statement ends it."""
+    filled(postgres_place)
+    older(postgres_place)
+    first, *others = postgres_tables.MIGRATIONS[1:]
+    slow = (postgres_tables.MIGRATIONS[0], f"{first}; select pg_sleep(0.5)", *others)
+    monkeypatch.setattr(postgres_tables, "MIGRATIONS", slow)
+    with closing(open_store(f"{postgres_place.url}&options={quote('-c statement_timeout=300ms')}")) as store:
+        assert store.tally(plan()).reports > 0
 
 
 def test_a_start_without_an_upgrade_writes_nothing(place: Place) -> None:

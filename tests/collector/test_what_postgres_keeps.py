@@ -27,6 +27,7 @@ import pytest
 
 from hush.collector.stores import postgres_connections
 from hush.collector.stores.postgres import PostgresStore
+from hush.collector.stores.postgres_errors import cut_warnings
 from hush.collector.stores.sqlite import SqliteStore
 from hush.collector.submissions import Single
 from hush.errors import StoreError
@@ -259,6 +260,59 @@ def test_no_id_and_no_report_is_in_a_log(
         assert "Failing row" not in held_
     else:
         assert leaked
+
+
+def test_values_of_failed_statements_stay_out_of_the_log_of_a_server_that_would_keep_them(server: Server) -> None:
+    """hush sets this one by itself, as it may."""
+    address = server.database()
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute("alter system set log_parameter_max_length_on_error = -1")
+        db.execute("select pg_reload_conf()")
+    try:
+        with psycopg.connect(address, autocommit=True) as db:
+            while db.execute("show log_parameter_max_length_on_error").fetchone() != ("-1",):
+                time.sleep(0.01)
+        made, before = places.singles(places.reports(2)), len(server.log())
+        with closing(PostgresStore(connected(address, QUICK | documented()))) as store:
+            store.add_plan(plan())
+            with pytest.raises(StoreError):
+                row_of_an_id(address, store, made)
+        kept = server.log()[before:].decode(errors="replace")
+    finally:
+        with psycopg.connect(address, autocommit=True) as db:
+            db.execute("alter system reset log_parameter_max_length_on_error")
+            db.execute("select pg_reload_conf()")
+    assert "ERROR:" in kept
+    assert not [one for one in made if one.id.hex() in kept]
+
+
+def test_warnings_of_psycopg_are_cut(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """It logs what it drops, with the words of the error, which may have a row."""
+    cut_warnings()
+    with psycopg.connect(server.database()) as db:
+        db.execute("create temporary table t (a text check (a <> 'secret'))")
+        with pytest.raises(psycopg.errors.CheckViolation, match="secret") as caught:
+            db.execute("insert into t values ('secret')")
+        db.rollback()
+    for name in ("psycopg", "psycopg.transaction"):
+        logging.getLogger(name).warning("error ignored in rollback: %s", caught.value, exc_info=caught.value)
+    assert caplog.text.count("error ignored") == caplog.text.count("violates check constraint") == 2
+    assert "secret" not in caplog.text
+
+
+def test_an_address_that_cannot_be_read_is_not_quoted(caplog: pytest.LogCaptureFixture) -> None:
+    """It has a password."""
+    for address in ("postgresql://hush:s3cretpw@[bad/hush", "postgresql://hush:s3cret%zzpw@localhost/hush"):
+        with pytest.raises(StoreError, match="postgresql://USER:PASSWORD@HOST/DATABASE") as caught:
+            PostgresStore(address)
+        assert "s3cret" not in "".join(traceback.format_exception(caught.value)) + caplog.text
+
+
+def test_the_services_that_are_shipped_keep_rows_to_themselves() -> None:
+    for name in ("deploy/compose.yaml", "src/hush/cli/templates/compose.yaml"):
+        text = (DOCUMENT.parent.parent / name).read_text()
+        assert "log_error_verbosity=terse, -c, log_parameter_max_length=0" in text
+    assert "\nUMask=0077\n" in (DOCUMENT.parent.parent / "deploy" / "hush.service").read_text()
 
 
 def test_a_full_disk_puts_nothing_into_a_log(maybe_server: Server | None, tmp_path: Path) -> None:

@@ -48,6 +48,15 @@ def test_a_token_goes_to_another_machine_by_https_only() -> None:
         assert Client(url, relay="http://127.0.0.1:1", key="07" * 32) is not None
 
 
+def test_this_machine_is_asked_through_no_proxy(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token would go to the proxy that the environment names; here nobody listens there."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert quick(served.url, token="secret").plan(PLAN.id) == PLAN  # noqa: S106
+
+
 def test_redirects_are_not_followed(served: Served) -> None:
     elsewhere = served.url + served.path()
     for status in (301, 302, 303, 307, 308):

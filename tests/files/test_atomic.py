@@ -7,7 +7,9 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +297,25 @@ def test_a_file_system_without_links_has_files_all_the_same(way: str, monkeypatc
     assert write_once(Path("key"), b"a key")
     assert not write_once(Path("key"), b"another")
     assert Path("key").read_bytes() == b"a key"
+    assert inside() == {"old", "key"}
+
+
+def test_of_several_without_links_one_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a file system that has neither links nor files without a name."""
+    monkeypatch.setattr("hush.files.atomic._nameless", lambda _: None)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        if Path("key").exists():
+            raise FileExistsError
+        barrier.wait(60)  # all of them have looked, and nobody has the name
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", refuse)
+    barrier = threading.Barrier(4)
+    with ThreadPoolExecutor(4) as several:
+        won = list(several.map(lambda one: write_once(Path("key"), one), [b"one", b"two", b"six", b"ten"]))
+    assert sum(won) == 1
+    assert Path("key").read_bytes() == [b"one", b"two", b"six", b"ten"][won.index(True)]
     assert inside() == {"old", "key"}
 
 

@@ -134,6 +134,16 @@ def test_a_token_is_needed_to_ask(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert caplog.text.count("does not say whether plan") == 1
 
 
+def test_a_relay_that_will_end_says_so_and_takes_what_still_comes(tmp_path: Path) -> None:
+    """Also at /healthz, which a proxy asks: /readyz of a relay without an open plan would keep the form from people."""
+    with relaying(tmp_path, "http://127.0.0.1:9") as relay:
+        assert relay.client.get("/healthz").status_code == 200
+        relay.server.collector.give_notice()
+        for path in ("/healthz", "/readyz"):
+            problem(relay.client.get(path), "busy")
+        assert relay.post(sealed_reports(1)[1][0]).status_code == 202
+
+
 # -- whom it believes
 
 

@@ -1,4 +1,5 @@
 /** The device's side of a collector: fetch a plan, check it, answer it once, send the report until it has arrived. */
+import { baseOf } from "./addresses.js";
 import { CollectorError, ensure, LedgerError } from "./errors.js";
 import { follows } from "./following.js";
 import { fields, parsed, toHex } from "./json.js";
@@ -51,7 +52,7 @@ export class Client {
 
   constructor(url: string, options: ClientOptions = {}) {
     const { ledger, token, attempts = 6, pause = 500, timeout = 10_000, tickets = false } = options;
-    this.#url = baseOf(url);
+    this.#url = baseOf(url, token);
     const { fetch = (where, init) => globalThis.fetch(where, init) } = options;
     this.#options = { token, attempts, pause, timeout, tickets, fetch };
     this.#kept = ledger;
@@ -260,17 +261,6 @@ async function read({ body }: Response): Promise<Uint8Array> {
     throw new CollectorError("the collector's answer is too long");
   }
   return new Uint8Array(await new Blob(parts).arrayBuffer());
-}
-
-/** Returns the origin and path of an address, without a slash at the end. */
-function baseOf(url: string): string {
-  try {
-    const { protocol, origin, pathname } = new URL(url, globalThis.location?.href);
-    if (/^https?:$/.test(protocol)) return (origin + pathname).replace(/\/+$/, "");
-  } catch {
-    // it is no address
-  }
-  throw new CollectorError("the address of a collector begins with https:// (or http://)");
 }
 
 /** Returns the collector's reason for a refusal, from its problem document: one printable line, safe to log. */

@@ -4,6 +4,7 @@
  * It is a file of its own, as most plans need none of it. Import it, and plans with a geometry channel or texts are read; before a
  * plan with long lists is read, `fetchLists` gets the lists and checks that they are the very ones.
  */
+import { baseOf } from "./addresses.js";
 import { geometry } from "./channels/geometry.js";
 import { kinds } from "./channels/index.js";
 import { CollectorError, ensure, HushError, PlanError } from "./errors.js";
@@ -77,8 +78,7 @@ export async function fetchLists(text: string | Uint8Array, collector: string | 
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   for (const named of listsOf(text)) {
     if (lists.has(keyOf(named))) continue;
-    const base = String(collector).replace(/\/?$/, "/");
-    const { href } = new URL(`lists/${named.sha256}`, base);
+    const href = `${baseOf(collector, token)}/lists/${named.sha256}`;
     const failed = `the list ${named.name} could not be fetched`;
     const ask = async (signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>> | null> => {
       const response = await fetch(href, { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", headers, signal });

@@ -60,6 +60,18 @@ test("the lists that a plan names are fetched with it", async () => {
   assert.equal(calls[1].init.headers.Authorization, "Bearer abc");
 });
 
+test("a token goes to another machine by https only", async () => {
+  const fetch = () => assert.fail("it was sent");
+  const other = ["http://reports.example.org", "http://10.0.0.7:8000", "http://127.0.0.1.example.org", "http://localhost.example.org", "http://[::2]"];
+  for (const url of other) {
+    assert.throws(() => new Client(url, { token: "secret", fetch }), /without a token/);
+    new Client(url, { fetch }); // without a token anybody may send
+  }
+  for (const url of ["https://reports.example.org", "http://localhost:8000", "http://127.0.0.1:8000", "http://127.9.0.1", "http://[::1]:80"])
+    new Client(url, { token: "secret", fetch });
+  for (const url of ["ftp://example.org", "example.org", ""]) assert.throws(() => new Client(url), /begins with https/);
+});
+
 test("requests carry a token, no cookies and no referrer, and follow nothing", async () => {
   const { client, calls } = faking({ reports: receipt }, { token: "secret" });
   await client.answer(small, record);

@@ -74,6 +74,12 @@ test("a token goes with the request for a list, in a header", async () => {
   assert.deepEqual(asked, [[url, { Authorization: "Bearer abc" }]]);
 });
 
+test("a token for a list goes to another machine by https only", async () => {
+  const text = listed.replace("pages.txt", "secret-http.txt");
+  const never = () => assert.fail("it was sent");
+  await assert.rejects(large.fetchLists(text, "http://example.org", { token: "abc", fetch: never }), /without a token/);
+});
+
 /** The text of a plan, as far as its lists are concerned. */
 const naming = (...named) => JSON.stringify({ schema: [{ kind: "numeric" }, { values: null }, ...named.map((values) => ({ values }))] });
 const sha256 = async (text) => Buffer.from(await crypto.subtle.digest("SHA-256", text)).toString("hex");

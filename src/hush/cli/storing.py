@@ -134,7 +134,8 @@ def rename(store: str, machine: bool) -> None:
     if machine:
         as_json({"name": names[0], "before": names[1:]})
         return
-    click.echo(f"The store has the name {names[0]} now. Where it hands its tally on, withdraw {names[1]}.")
+    earlier = names[1] if len(names) == 2 else "the one of these that counts there: " + ", ".join(names[1:])
+    click.echo(f"The store has the name {names[0]} now. Where it hands its tally on, withdraw {earlier}.")
 
 
 @contextmanager

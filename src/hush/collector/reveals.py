@@ -15,8 +15,9 @@ missing report came.
 **A closed plan** is no exception. The last few reports, fewer than `reveal_least`, stay unseen: otherwise the
 difference to the tally before would show their sum. An operator gets them by `hush export`.
 
-**They only grow.** When the tally of another store is withdrawn, readers see it until others have brought more. So two
-tallies that readers see with as many people are the same, and results need not be computed twice.
+**They only grow.** When the tally of another store is withdrawn, readers see it until others have brought more; where
+they see every report at once, until a restart at most. So two tallies that readers see with as many people are the
+same, as long as a process runs, and results need not be computed twice.
 
 **Periods**, if the operator wants them, are differences of tallies that were shown (`hush.collector.periods`). The
 store counts them in the transaction that moves the tally. Where readers see reports at once, the collector itself looks

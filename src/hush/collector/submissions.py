@@ -33,7 +33,7 @@ class Outcome(Enum):
     OLDER = "older"  # a tally of a store that has handed on a later one
     FALLEN = "fallen"  # a tally of a store that has lost reports since the last one
     WITHDRAWN = "withdrawn"  # a tally under a name whose reports were taken out
-    RENAMED = "renamed"  # a tally of a store that still counts under an earlier name
+    RENAMED = "renamed"  # a tally of a store that counts under another name, or a copy of it does
 
 
 class Grown(NamedTuple):
@@ -45,7 +45,13 @@ class Grown(NamedTuple):
     reports: int
 
 
-Result = Outcome | Grown
+class Renamed(NamedTuple):
+    """The outcome of a tally of a store whose reports count under another name, or some of them."""
+
+    name: bytes
+
+
+Result = Outcome | Grown | Renamed
 
 
 class Form(Enum):

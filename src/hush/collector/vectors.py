@@ -156,6 +156,25 @@ def encoded(vector: Array) -> bytes:
     return vector.astype("<i8").tobytes()
 
 
+def packed(vector: Array) -> bytes:
+    """Return a vector of any plan as bytes. Of very many counts most are 0, and those are left out."""
+    places = np.flatnonzero(vector)
+    if PAIR * len(places) >= vector.nbytes:
+        return b"\0" + encoded(vector)
+    size = len(vector).to_bytes(4, "little")
+    return b"\1" + size + places.astype("<u4").tobytes() + vector[places].astype("<i8").tobytes()
+
+
+def unpacked(data: bytes) -> Array:
+    """Return a vector from the bytes of `packed`."""
+    if data[:1] == b"\0":
+        return decoded(data[1:])
+    vector = np.zeros(int.from_bytes(data[1:5], "little"), dtype=np.int64)
+    number = (len(data) - 5) // PAIR
+    vector[np.frombuffer(data, "<u4", number, 5)] = np.frombuffer(data, "<i8", number, 5 + 4 * number)
+    return vector
+
+
 def decoded(data: bytes) -> Array:
     """Return a vector of any plan from bytes."""
     return np.frombuffer(data, dtype="<i8").astype(np.int64)

@@ -13,7 +13,6 @@ import secrets
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from hush.collector.opening import Opener
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.demo.people import SCHEMA
-from hush.demo.service import DemoError, Service
+from hush.demo.service import DemoError, Service, server_at
 from hush.device.client import Client
 from hush.device.ledger import Ledger
 from hush.device.network import OCTETS
@@ -146,6 +145,7 @@ def _through(service: Service, secret: bytes, people: pa.Table, division: Divisi
     plan, key = service.plan, Opener(secret).key
     n, done, start = int(people.num_rows), 0, time.perf_counter()
     with relaying(service, key.public.hex(), min(division.sealed)) as address, TemporaryDirectory() as folder:
+        relay = server_at("relay", address)
         for size in division.sealed:
             rows = people.slice(done, size).to_pylist()
             alone = 0 if done else min(DEVICES, size)
@@ -156,7 +156,7 @@ def _through(service: Service, secret: bytes, people: pa.Table, division: Divisi
             for first in range(alone, size, TOGETHER):
                 tell("sealing", done + first, n)
                 some = [seal(randomise(plan, record), key) for record in rows[first : first + TOGETHER]]
-                _post(f"{address}/sealed/{plan.id}", b"".join(some), OCTETS, {"Hush-Key": key.public.hex()})
+                relay.send(f"/sealed/{plan.id}", b"".join(some), OCTETS, {"Hush-Key": key.public.hex()})
             done += size
             _arrived(service, done)
     return (time.perf_counter() - start) / n
@@ -182,11 +182,5 @@ def _in_memory(service: Service, people: pa.Table, division: Division, tell: Tel
         counts = batch.tally(plan, batch.randomise(plan, people.slice(done, size)))
         body = (counts + own).encode()
         identity = {"Hush-Batch": secrets.token_hex(ID_SIZE)}
-        _post(f"{service.address}/plans/{plan.id}/tally", body, formats.TALLY, identity)
+        service.asked.send(f"/plans/{plan.id}/tally", body, formats.TALLY, identity)
         done += size
-
-
-def _post(address: str, body: bytes, kind: str, more: dict[str, str] | None = None) -> None:
-    request = urllib.request.Request(address, body, {"Content-Type": kind} | (more or {}))  # noqa: S310
-    with urllib.request.urlopen(request, timeout=60):  # noqa: S310
-        pass

@@ -7,7 +7,6 @@ import math
 import secrets
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -158,9 +157,7 @@ def send(service: Service, population: pa.Table, seconds: float, tell: Tell) -> 
 
 def fetched(service: Service, level: float) -> list[Estimate]:
     """Ask the collector for its estimates, as any reader would."""
-    address = f"{service.address}/plans/{service.plan.id}/estimates?level={level!r}"
-    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310
-        rows = json.load(answer)["estimates"]
+    rows = json.loads(service.asked.get(f"/plans/{service.plan.id}/estimates?level={level!r}"))["estimates"]
     numbers = ("point", "stderr", "low", "high")  # null where nobody has answered
     return [Estimate(**{**row, **{name: math.nan for name in numbers if row[name] is None}}) for row in rows]
 

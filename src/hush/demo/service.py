@@ -14,6 +14,7 @@ from hush.collector.serve import listen, make_server
 from hush.collector.settings import Role, Settings
 from hush.collector.stores.sqlite import SqliteStore
 from hush.core.plan import Plan
+from hush.device.network import Server
 from hush.errors import InputError
 
 HOST = "127.0.0.1"
@@ -35,6 +36,11 @@ class Service:
     def page(self, path: str) -> str:
         """Return the address of a page about the plan."""
         return f"{self.address}{path}?plan={self.plan.id}"
+
+    @property
+    def asked(self) -> Server:
+        """The collector, as anybody asks it: through no proxy, as it is on this machine."""
+        return server_at("collector", self.address)
 
     @property
     def count(self) -> int:
@@ -70,6 +76,11 @@ def serving(plan: Plan, file: str | None = None, port: int | None = None, secret
         finally:
             server.stop()
             thread.join()
+
+
+def server_at(kind: str, address: str) -> Server:
+    """Return a collector or relay of a demo, which waits long for an answer and asks once."""
+    return Server(kind, address, None, timeout=60, attempts=1, pause=0)
 
 
 def _socket(port: int | None) -> socket.socket:

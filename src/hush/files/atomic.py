@@ -103,7 +103,7 @@ def write_once(path: Path, data: bytes, *, mode: int = PRIVATE) -> bool:
     """Write a file that must not be lost, unless there is one. Return whether this call has written it.
 
     Of several that do so at once one wins. When this returns, the file is complete, and it and its name are on disk,
-    whoever wrote it.
+    whoever wrote it. (On a file system without links, such as FAT, it may still be empty for another one's moment.)
     """
     try:
         with replacing(path, overwrite=False, mode=mode) as file:
@@ -188,12 +188,20 @@ def _move(beside: Path, path: Path, overwrite: bool) -> None:
             os.link(beside, path)  # of several that get here at once, one has the name
         except FileExistsError:
             raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten", str(path)) from None
-        except OSError:
-            pass  # this file system has no links
+        except OSError:  # this file system has no links: one of several gets an empty file, and then fills it
+            _claim(path)
         else:
             beside.unlink()
             return
     beside.replace(path)
+
+
+def _claim(path: Path) -> None:
+    """Make an empty file, unless there is one."""
+    try:
+        os.close(os.open(path, _NEW, 0o600))
+    except FileExistsError:
+        raise FileExistsError(errno.EEXIST, "exists already, and is not overwritten", str(path)) from None
 
 
 def _opened(beside: Path, path: Path) -> tuple[IO[bytes], int]:

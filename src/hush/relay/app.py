@@ -84,7 +84,7 @@ class Relay:
         self._sealed = next(found for found in self._endpoints if found.status == 202)
         # The short way of sealed reports (`hush.collector.http.direct`): `known`, `take` and `taken` belong to it.
         self.place, self.heads = Place("/sealed/", "", {OCTETS.encode(): OCTETS}), Heads()
-        self.known = self._plans.get
+        self.known, self.note = self._plans.get, self._gate.note
 
     def give_notice(self) -> None:
         """Say that this relay is not ready, as it will end soon."""
@@ -196,7 +196,9 @@ class Relay:
 
     @endpoint("GET", "/healthz", "Whether the process is alive", role=None, answers=Health)
     async def health(self, request: Request) -> Response:
-        """Answer that the process is alive."""
+        """Answer that the process is alive, and not about to end: a proxy goes by this, not by `/readyz`."""
+        if self._gate.ending:
+            raise self._gate.busy("this relay is shutting down")
         return encoded(Health("ok"), headers=SECRET)
 
     @endpoint("GET", "/readyz", "Whether reports would be taken now", role=None, answers=Readiness)

@@ -88,6 +88,7 @@ class Collector:
         self.place, self.heads = REPORTS, Heads()
         self.known, self.is_prepared = find.known, self._preparing.is_prepared
         self.take, self.taken = reports.take, reports.taken
+        self.note = self._gate.note
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:

@@ -15,7 +15,7 @@ from hush.collector.intake import Intake
 from hush.collector.queues import Full, Stopped
 from hush.collector.settings import Settings
 from hush.collector.stores.base import Store
-from hush.collector.submissions import Gradient, Grown, Handed, Opened, Outcome, Result, Submission, Withdrawal
+from hush.collector.submissions import Gradient, Grown, Opened, Outcome, Renamed, Result, Submission, Withdrawal
 
 REFUSALS = {
     Outcome.CLOSED: "plan-closed",
@@ -29,7 +29,8 @@ REFUSALS = {
     Outcome.RENAMED: "renamed",
 }
 RESTORED = (
-    "if its store was restored from a copy, give it a new name (hush rename), and withdraw the old one (hush withdraw)"
+    "if its store was restored from a copy, or something was withdrawn there, give it a new name (hush rename), and "
+    "withdraw the old one here (hush withdraw)"
 )
 
 
@@ -83,10 +84,10 @@ class Desk:
             if isinstance(outcome, Full | Stopped):
                 raise self._gate.busy()
             raise self._gate.failed()
-        said = Outcome.NEW if isinstance(outcome, Grown) else outcome
+        said = _outcome(outcome)
         self._metrics.submissions[name, kind, said.value] += 1
         if said in REFUSALS:
-            raise Refused(REFUSALS[said], detail(submission, said))
+            raise Refused(REFUSALS[said], detail(submission, outcome))
         if new and added > 0:
             self._metrics.reports[name] += added
             if not isinstance(submission, Gradient):
@@ -100,14 +101,21 @@ class Desk:
         return Receipt(submission.id.hex(), new, submission.reports)
 
 
-def detail(submission: Submission, outcome: Outcome) -> str:
+def _outcome(result: Result) -> Outcome:
+    """Return the word for a result."""
+    if isinstance(result, Outcome):
+        return result
+    return Outcome.NEW if isinstance(result, Grown) else Outcome.RENAMED
+
+
+def detail(submission: Submission, outcome: Result) -> str:
     """Return what to do about the refusal of a tally; nothing for others."""
     if outcome in (Outcome.OLDER, Outcome.FALLEN):
         return RESTORED
     if outcome is Outcome.WITHDRAWN:
         return "give its store a new name (hush rename) if its reports are to count"
-    if outcome is Outcome.RENAMED and isinstance(submission, Handed):
-        return "its reports would count twice: withdraw " + " or ".join(name.hex() for name in submission.names[1:])
+    if isinstance(outcome, Renamed):
+        return f"they would count twice: withdraw {outcome.name.hex()} if these are to count in its place"
     if outcome is Outcome.UNKNOWN and isinstance(submission, Withdrawal):
         return "nothing was handed on under this name"
     return ""

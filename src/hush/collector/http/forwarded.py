@@ -9,11 +9,14 @@ address and take a text that the client made up.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from typing import Any
 
 from hush.errors import InputError
 
 KEPT = 1000  # addresses of proxies that are remembered
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")  # addresses of IPv4, as a socket of IPv6 sees them
 SCHEMES = {b"http": "http", b"https": "https"}
 
 
@@ -21,21 +24,22 @@ class Proxies:
     """The proxies that are trusted: addresses and networks, with commas between them."""
 
     def __init__(self, listed: str = "") -> None:
-        self._networks: list[ipaddress.IPv4Network | ipaddress.IPv6Network] = []
+        self._networks: list[Network] = []
         for name in filter(None, map(str.strip, listed.split(","))):
             try:
-                found = None if name == "*" else ipaddress.ip_network(name)
+                found = None if name == "*" else _network(name)
             except ValueError:
                 raise InputError(
                     f"{name!r} is no address and no network: a proxy is written as 127.0.0.1, a network as "
                     "172.30.77.0/24"
                 ) from None
-            if found is None or found.prefixlen == 0:
+            if found is not None:
+                self._networks.append(found)
+            if found is None or _is_everybody(self._networks):
                 raise InputError(
-                    f"{name} stands for everybody, and clients would choose their own addresses: name the proxy, or "
+                    f"{listed} stands for everybody, and clients would choose their own addresses: name the proxy, or "
                     "its network as 172.30.77.0/24"
                 )
-            self._networks.append(found)
         self._known: set[str] = set()  # proxies that were seen
 
     def __bool__(self) -> bool:
@@ -75,3 +79,19 @@ class Proxies:
         hops = [hop for hop in hops if hop]
         if hops:
             scope["client"] = (next((hop for hop in reversed(hops) if not self.trusts(hop)), hops[0]), 0)
+
+
+def _network(name: str) -> Network:
+    """Return an address or network; one of IPv4 as such, however it is written."""
+    found = ipaddress.ip_network(name)
+    if isinstance(found, ipaddress.IPv6Network) and found.subnet_of(MAPPED):
+        return ipaddress.IPv4Network((int(found.network_address) & 0xFFFFFFFF, found.prefixlen - MAPPED.prefixlen))
+    return found
+
+
+def _is_everybody(networks: Sequence[Network]) -> bool:
+    """Return whether networks have all addresses together, of one of both kinds."""
+    four = [one for one in networks if isinstance(one, ipaddress.IPv4Network)]
+    six = [one for one in networks if isinstance(one, ipaddress.IPv6Network)]
+    together: list[Network] = [*ipaddress.collapse_addresses(four), *ipaddress.collapse_addresses(six)]
+    return any(one.prefixlen == 0 for one in together)

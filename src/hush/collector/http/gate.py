@@ -91,8 +91,12 @@ class Gate:
                 response.headers.add_vary_header(value)
             else:
                 response.headers[name] = value
-        self.metrics.responses[response.status_code] += 1
+        self.note(response.status_code)
         return response
+
+    def note(self, status: int) -> None:
+        """Count an answer."""
+        self.metrics.responses[status] += 1
 
     def refusal(self, endpoint: Endpoint, error: Exception) -> Refused:
         """Return the problem for an error: of the body, of the store, or of the collector itself."""

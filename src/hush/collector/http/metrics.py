@@ -10,10 +10,10 @@ presence of a label says something. With rounding, answers that refuse nothing a
 of them as they like, so they could stop one before a step, and see somebody else (who fetches a plan, say) take it.
 Counted reports have their own metric.
 
-**About the collector**, exact and at once: its own failures (5xx), as nothing of such a request was counted; refusals
-that no device meets, whatever it sends (`NOBODYS`); what `/readyz` tells anybody at once, that the queue is full or a
-commit takes too long; and when the process began. Time of the processor, memory, open connections and the size of the
-store would move with one report, and are not shown at all.
+**About the collector**, exact and at once: its own failures (5xx), which show that somebody asked, and neither what for
+nor whether a report was counted in the end; refusals that no device meets, whatever it sends (`NOBODYS`); what
+`/readyz` tells anybody at once, that the queue is full or a commit takes too long; and when the process began. Time of
+the processor, memory, open connections and the size of the store would move with one report, and are not shown at all.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "older": (409, "A later tally of the same store is counted here"),
     "fallen": (409, "The store of this tally has lost reports since its last one"),
     "withdrawn": (409, "What came under the name of this store was withdrawn"),
-    "renamed": (409, "The store of this tally still counts here under an earlier name"),
+    "renamed": (409, "Reports of this tally count here under another name of its store, or of a copy of it"),
     "late": (409, "This round is over"),
     "too-large": (413, "The request is too large"),
     "wrong-type": (415, "This content type is not read here"),
@@ -50,6 +50,11 @@ class Refused(Exception):
     def __init__(self, kind: str, detail: str = "", headers: dict[str, str] | None = None) -> None:
         super().__init__(detail or kind)
         self.kind, self.detail, self.headers = kind, detail, headers or {}
+
+    @property
+    def status(self) -> int:
+        """The status of the answer."""
+        return KINDS[self.kind][0]
 
     def response(self) -> Response:
         """Return the problem as a response."""

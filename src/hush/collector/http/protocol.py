@@ -124,7 +124,7 @@ class Protocol(asyncio.Protocol):
         self.deadline = self.loop.time() + (LINGER_SECONDS if self.server.is_shut else HEADER_SECONDS)
         if kind := self.bounds.admit(self, self.client[0] if self.client else ""):
             self._state = OVER
-            transport.write(refusal(Refused(kind, "there are too many connections", self._retry())))
+            self._turn_away(Refused(kind, "there are too many connections", self._retry()))
             self._shut()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -426,10 +426,15 @@ class Protocol(asyncio.Protocol):
             self._left = LINGER_BYTES
             self.deadline = self._answering.latest if self._answering is not None else math.inf
             return
-        self.write(refusal(refused))
+        self._turn_away(refused)
         self.leave()
 
     # -- answers
+
+    def _turn_away(self, refused: Refused) -> None:
+        """Write an answer that no handler has seen, and count it."""
+        self.server.collector.note(refused.status)
+        self.write(refusal(refused))
 
     def write(self, data: bytes) -> None:
         """Write a part of an answer."""
@@ -594,7 +599,7 @@ class Protocol(asyncio.Protocol):
             waiting.gone = True
             self.bounds.release(waiting)
         self.pipeline.clear()
-        self.write(refusal(Refused("busy", "there was no answer in time", self._retry())))
+        self._turn_away(Refused("busy", "there was no answer in time", self._retry()))
         self.leave()
 
     def unread(self) -> int:

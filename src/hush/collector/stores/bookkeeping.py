@@ -22,6 +22,7 @@ from hush.collector.submissions import (
     Handed,
     Opened,
     Outcome,
+    Renamed,
     Result,
     Single,
     Submission,
@@ -265,6 +266,16 @@ def ids_of(
 Place = tuple[int, bytes]  # the number of a plan, and the name of a store
 
 
+class Named(NamedTuple):
+    """What was handed on under the name of another store: its counts, or None if they count no more.
+
+    `later`: the name that the store, or a copy of it, had when it came in place of this one.
+    """
+
+    vector: Array | None
+    later: bytes | None = None
+
+
 def names_of(submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, ...]]) -> list[Place]:
     """Return the names of other stores that a group is about, with the numbers of their plans, in order."""
     found: set[Place] = set()
@@ -275,13 +286,19 @@ def names_of(submissions: Sequence[Submission], plans: Mapping[str, tuple[Any, .
     return sorted(found)
 
 
+def rivals_of(handed: Mapping[Place, Named]) -> list[Place]:
+    """Return the names that came in place of these, as far as they are not among them."""
+    found = {(number, named.later) for (number, _), named in handed.items() if named.later is not None}
+    return sorted(found - handed.keys())
+
+
 class Group:
     """The changes of one group of submissions, taken one after the other.
 
     Given: the store's `plans` and `trainings`, by id and by name, each with its number; and the new `ids` of the group.
     Afterwards `plans` has the additions to each plan, by number, `rounds` the books of changed rounds, by the name of
-    the training, and `past` the rounds that have ended. `handed`: the counts that other stores have handed on, by the
-    number of the plan and the name of the store, None if they were withdrawn; `changed` has those that are new.
+    the training, and `past` the rounds that have ended. `handed`: what other stores have handed on, by the number of
+    the plan and the name of the store, with those that came in place of these; `changed` has what is new.
     """
 
     def __init__(
@@ -289,14 +306,14 @@ class Group:
         plans: Mapping[str, tuple[int, HeldPlan]],
         trainings: Mapping[str, tuple[int, RoundBook]],
         ids: IdBook,
-        handed: Mapping[Place, Array | None] | None = None,
+        handed: Mapping[Place, Named] | None = None,
     ) -> None:
         self._held, self._trainings, self.ids = plans, trainings, ids
         self.plans: dict[int, PlanBook] = {}
         self.rounds: dict[str, tuple[int, RoundBook]] = {}
         self.past: list[tuple[int, Past]] = []
-        self.handed: Mapping[Place, Array | None] = handed or {}
-        self.changed: dict[Place, Array | None] = {}
+        self.handed: Mapping[Place, Named] = handed or {}
+        self.changed: dict[Place, Named] = {}
 
     def take(self, submission: Submission) -> Result:
         """Count a submission if it is new; return its outcome."""
@@ -327,20 +344,37 @@ class Group:
             self.plans[number] = PlanBook(held)
         return self.plans[number]
 
+    def _named(self, place: Place) -> Named | None:
+        return self.changed.get(place) or self.handed.get(place)
+
     def _counted(self, place: Place) -> Array | None:
         """Return what counts under a name now, or None."""
-        return self.changed[place] if place in self.changed else self.handed.get(place)
+        named = self._named(place)
+        return None if named is None else named.vector
 
     def _is_withdrawn(self, place: Place) -> bool:
-        return (place in self.changed or place in self.handed) and self._counted(place) is None
+        named = self._named(place)
+        return named is not None and named.vector is None
+
+    def _rival(self, number: int, tally: Handed) -> bytes | None:
+        """Return another name under which reports of a store count.
+
+        It is an earlier one of the store; or one that a copy of the store took, which has an earlier one in common.
+        """
+        for name in tally.names:
+            named = self._named((number, name))
+            for other in (name, None if named is None else named.later):
+                if other not in (None, tally.id) and self._counted((number, other)) is not None:
+                    return other
+        return None
 
     def _take_handed(self, number: int, held: HeldPlan, tally: Handed) -> Result:
         """Let a tally take the place of its store's earlier one, if that one's reports can be among its own."""
-        place, earlier = (number, tally.id), [(number, name) for name in tally.names[1:]]
+        place = number, tally.id
+        if (rival := self._rival(number, tally)) is not None:
+            return Renamed(rival)
         if self._is_withdrawn(place):
             return Outcome.WITHDRAWN
-        if any(self._counted(one) is not None for one in earlier):
-            return Outcome.RENAMED
         layout, before = layout_of(held.plan), self._counted(place)
         added = tally.vector if before is None else minus(tally.vector, before)
         if not added.any():
@@ -350,8 +384,9 @@ class Group:
         if not layout.is_tally(added):  # of counts that no reports can give, though each may have grown
             return Outcome.FALLEN
         self._book(number, held).add(added)
-        self.changed[place] = tally.vector
-        self.changed.update(dict.fromkeys(earlier))  # an old file of the store must not come behind
+        self.changed[place] = Named(tally.vector)
+        for name in tally.names[1:]:  # neither an old file of the store may come behind, nor a copy of it
+            self.changed[number, name] = Named(None, tally.id)
         return Grown(int(added[0]))
 
     def _withdraw(self, number: int, held: HeldPlan, ended: Withdrawal) -> Result:
@@ -363,7 +398,7 @@ class Group:
         if counted is None:
             return Outcome.UNKNOWN
         self._book(number, held).add(-counted)
-        self.changed[place] = None
+        self.changed[place] = Named(None)
         return Grown(-int(counted[0]))
 
     def _take_gradient(self, submission: Gradient) -> Outcome:

@@ -61,7 +61,7 @@ from hush.collector.stores.postgres_sweeping import Sweeper
 from hush.collector.stores.postgres_tables import upgrading
 from hush.collector.stores.postgres_watchdog import Watch
 from hush.collector.submissions import Form, Gradient, Result, Submission
-from hush.collector.vectors import Layout, decoded, layout_of, minus, plus
+from hush.collector.vectors import Layout, layout_of, minus, plus, unpacked
 from hush.core.plan import Plan
 from hush.core.stores import NAME_SIZE
 from hush.core.training.courses import Course
@@ -311,7 +311,7 @@ class PostgresStore(Store):
         rows = self._pool.rows(
             "select name, vector from handed where plan = %s order by name", (self._plan(plan.id)[0],)
         )
-        return [Site(bytes(name), None if data is None else int(decoded(data)[0])) for name, data in rows]
+        return [Site(bytes(name), None if data is None else int(unpacked(data)[0])) for name, data in rows]
 
     # -- keys of sealed reports
 

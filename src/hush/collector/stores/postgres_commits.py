@@ -9,15 +9,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import psycopg
 
 from hush.collector.stores.base import HeldPlan, Keep
-from hush.collector.stores.bookkeeping import Group, IdBook, PlanBook, RoundBook, ids_of, names_of
+from hush.collector.stores.bookkeeping import (
+    Group,
+    IdBook,
+    Named,
+    Place,
+    PlanBook,
+    RoundBook,
+    ids_of,
+    names_of,
+    rivals_of,
+)
 from hush.collector.stores.postgres_connections import PLAN, Connection
 from hush.collector.stores.postgres_tables import VERSION, check_version
 from hush.collector.submissions import Result, Submission
-from hush.collector.vectors import ROW, decoded, encoded, layout_of, plus
+from hush.collector.vectors import ROW, layout_of, packed, plus, unpacked
 from hush.core.plan import Plan
 from hush.core.report import ID_SIZE
 from hush.core.training.courses import Course
@@ -34,6 +45,12 @@ with fresh as (
   on conflict do nothing returning plan, id
 )
 select plan, string_agg(id, ''::bytea) from fresh group by plan
+"""
+
+
+HANDED = """
+select h.plan, h.name, h.vector, h.later
+from handed h join unnest(%s::int[], %b::bytea[]) as g (plan, name) on h.plan = g.plan and h.name = g.name
 """
 
 
@@ -104,11 +121,7 @@ class Commit:
         places = names_of(submissions, self._plans)
         handed = None
         if places:  # which few groups have
-            handed = db.execute(
-                "select h.plan, h.name, h.vector from handed h join unnest(%s::int[], %b::bytea[]) as g (plan, name) "
-                "on h.plan = g.plan and h.name = g.name order by h.plan, h.name for update of h",
-                ([number for number, _ in places], [name for _, name in places]),
-            )
+            handed = db.execute(f"{HANDED} order by h.plan, h.name for update of h", _columns(places))
         fresh = db.execute(INSERT_IDS, (list(asked), [b"".join(ids) for ids in asked.values()]))
         check_version(version.fetchall()[0][0])
         still = {number for (number,) in opened.fetchall()}
@@ -121,10 +134,9 @@ class Commit:
         for number, current, gradients, losses in trainings.fetchall():
             name, wanted, course = named[number]
             books[name] = number, RoundBook.decoded(self._round(number, current), wanted, gradients, losses, course)
-        known = {
-            (number, name): None if vector is None else decoded(vector)
-            for number, name, vector in ([] if handed is None else handed.fetchall())
-        }
+        known = {} if handed is None else _known(handed)
+        if rivals := rivals_of(known):  # read after the rows above are locked: whoever comes in their place locks them
+            known |= _known(db.execute(HANDED, _columns(rivals)))
         ids = IdBook({number: _cut(ids, asked[number]) for number, ids in fresh.fetchall()})
         return Group(held, books, ids, known)
 
@@ -200,12 +212,12 @@ class Commit:
         A row that another process has inserted meanwhile is an error, after which the group is tried again: its
         difference was taken from nothing.
         """
-        for (number, name), vector in group.changed.items():
-            row = (None if vector is None else encoded(vector), number, name)
+        for (number, name), (vector, later) in group.changed.items():
+            row = (None if vector is None else packed(vector), later, number, name)
             if (number, name) in group.handed:
-                self._db.execute("update handed set vector = %b where plan = %s and name = %b", row)
+                self._db.execute("update handed set vector = %b, later = %b where plan = %s and name = %b", row)
             else:
-                self._db.execute("insert into handed (vector, plan, name) values (%b, %s, %b)", row)
+                self._db.execute("insert into handed (vector, later, plan, name) values (%b, %b, %s, %b)", row)
 
     def _write_rounds(self, group: Group) -> None:
         for number, past in group.past:
@@ -232,6 +244,20 @@ def rehearse(db: Connection, shard: int) -> None:
         db.execute(
             "insert into pulse values (%s, 1) on conflict (shard) do update set beats = pulse.beats + 1", (shard,)
         )
+
+
+def _columns(places: Sequence[Place]) -> tuple[list[int], list[bytes]]:
+    return [number for number, _ in places], [name for _, name in places]
+
+
+def _known(rows: psycopg.Cursor[tuple[Any, ...]]) -> dict[Place, Named]:
+    """Return what was handed on, from rows of the table."""
+    return {
+        (number, bytes(name)): Named(
+            None if vector is None else unpacked(vector), None if later is None else bytes(later)
+        )
+        for number, name, vector, later in rows.fetchall()
+    }
 
 
 def _cut(data: bytes, asked: set[bytes]) -> set[bytes]:

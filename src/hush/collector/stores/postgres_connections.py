@@ -56,7 +56,13 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 def connect(url: str, watch: Watch) -> Connection:
     """Open a session in which a commit waits for the disk, whatever the server is set to."""
     cut_warnings()
-    given = conninfo_to_dict(url)
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:  # its words quote the address, which has a password
+        raise StoreError(
+            "the address of the store cannot be read: postgresql://USER:PASSWORD@HOST/DATABASE has %25, %40, %3A "
+            "and %2F in place of %, @, : and / of a password"
+        ) from None
     missing: dict[str, Any] = {name: value for name, value in DEFAULTS.items() if name not in given}
     db = Connection.connect(url, autocommit=True, **missing)
     try:

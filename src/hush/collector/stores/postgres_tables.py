@@ -96,11 +96,14 @@ MIGRATIONS: tuple[LiteralString, ...] = (
     alter table bodies add column own bigint;
     alter table segments add column own bigint;
     """,
-    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn.
+    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn, or if
+    # a later name came in its place.
     """
     create table names (number integer generated always as identity primary key, name bytea not null unique);
     insert into names (name) values (uuid_send(gen_random_uuid()));
-    create table handed (plan integer not null, name bytea not null, vector bytea, primary key (plan, name));
+    create table handed (
+      plan integer not null, name bytea not null, vector bytea, later bytea, primary key (plan, name)
+    );
     """,
     # The hush that has written here last, for errors about versions.
     """
@@ -122,24 +125,32 @@ def upgrading(db: Connection) -> Iterator[Version]:
         return
     try:
         with db.transaction():
-            _alone(db)
-            found = version_of(db)  # another process may have been faster
-            found.check(known)
-            if not _row(db, "select count(*) from pg_namespace where nspname = 'hush'")[0]:
-                db.execute("create schema hush")
-            if not found.tables:
-                db.execute("create table if not exists version (number integer not null)")
-                db.execute("insert into version select 0 where not exists (select from version)")
-            for script in MIGRATIONS[found.tables :]:
-                db.execute(script)
-            db.execute("update version set number = %s", (known,))
-            db.execute("delete from writer")
-            db.execute("insert into writer values (%s)", (HERE,))
+            if found.tables < known:
+                found = _migrated(db)
+            if not db.execute("update writer set hush = %s", (HERE,)).rowcount:
+                db.execute("insert into writer values (%s)", (HERE,))
             yield found
     except psycopg.Error as error:
         raise found.failed(known, told(error)) from None
     except StoreError as error:
         raise (found.failed(known, error) if found.tables <= known else error) from None
+
+
+def _migrated(db: Connection) -> Version:
+    """Bring the tables to the version that is known here, within a transaction; return the one before."""
+    known = len(MIGRATIONS)
+    _alone(db)
+    found = version_of(db)  # another process may have been faster
+    found.check(known)
+    if not _row(db, "select count(*) from pg_namespace where nspname = 'hush'")[0]:
+        db.execute("create schema hush")
+    if not found.tables:
+        db.execute("create table if not exists version (number integer not null)")
+        db.execute("insert into version select 0 where not exists (select from version)")
+    for script in MIGRATIONS[found.tables :]:
+        db.execute(script)
+    db.execute("update version set number = %s", (known,))
+    return found
 
 
 def _alone(db: Connection) -> None:
@@ -159,8 +170,8 @@ def version_of(db: Connection) -> Version:
     if _row(db, "select to_regclass('hush.version') is null") == (True,):
         return Version(0)
     noted = _row(db, "select to_regclass('hush.writer') is not null") == (True,)
-    writer = _row(db, "select hush from hush.writer")[0] if noted else None
-    return Version(_row(db, "select number from hush.version")[0], writer)
+    writer = db.execute("select hush from hush.writer").fetchone() if noted else None
+    return Version(_row(db, "select number from hush.version")[0], writer[0] if writer else None)
 
 
 def check_version(version: int) -> None:

@@ -51,10 +51,20 @@ from hush.collector.stores.base import (
     check_second,
     understanding,
 )
-from hush.collector.stores.bookkeeping import Group, IdBook, Place, PlanBook, RoundBook, ids_of, names_of
+from hush.collector.stores.bookkeeping import (
+    Group,
+    IdBook,
+    Named,
+    Place,
+    PlanBook,
+    RoundBook,
+    ids_of,
+    names_of,
+    rivals_of,
+)
 from hush.collector.stores.sqlite_runs import Runs
 from hush.collector.submissions import Form, Result, Submission
-from hush.collector.vectors import ROW, decoded, encoded, layout_of, minus, plus
+from hush.collector.vectors import ROW, layout_of, minus, packed, plus, unpacked
 from hush.core.plan import Plan
 from hush.core.stores import NAME_SIZE
 from hush.core.training.courses import Course
@@ -126,6 +136,9 @@ class SqliteStore(Store):
         for found in narrowings.values():
             if found.second is not None:
                 check_second(plans[found.pilot][1].plan, plans[found.second][1].plan)
+        self._names: tuple[bytes, ...] = tuple(
+            name for (name,) in self._db.execute("select name from names order by number desc")
+        )
         self._plans, self._vectors, self._trainings = plans, vectors, trainings
         self._narrowings, self._increments = narrowings, increments
         self._runs.load()
@@ -256,8 +269,11 @@ class SqliteStore(Store):
                     number: self._write_plan(number, book, vectors[number]) for number, book in group.plans.items()
                 }
                 self._db.executemany(
-                    "insert or replace into handed (plan, name, tally) values (?, ?, ?)",
-                    [(*place, None if held is None else encoded(held)) for place, held in group.changed.items()],
+                    "insert or replace into handed (plan, name, tally, later) values (?, ?, ?, ?)",
+                    [
+                        (*place, None if vector is None else packed(vector), later)
+                        for place, (vector, later) in group.changed.items()
+                    ],
                 )
                 self._write_rounds(group)
                 written = self._runs.write(ids.taken())
@@ -269,13 +285,19 @@ class SqliteStore(Store):
             self._doubtful = False
             return outcomes
 
-    def _handed(self, places: Sequence[Place]) -> dict[Place, Array | None]:
-        """Return what other stores have handed on under these names, within a transaction."""
-        found: dict[Place, Array | None] = {}
-        for place in places:
-            row = self._db.execute("select tally from handed where plan = ? and name = ?", place).fetchone()
+    def _handed(self, places: Sequence[Place]) -> dict[Place, Named]:
+        """Return what other stores have handed on under these names, and in their place, within a transaction."""
+        found: dict[Place, Named] = {}
+
+        def read(place: Place) -> None:
+            row = self._db.execute("select tally, later from handed where plan = ? and name = ?", place).fetchone()
             if row is not None:
-                found[place] = None if row[0] is None else decoded(row[0])
+                found[place] = Named(None if row[0] is None else unpacked(row[0]), row[1])
+
+        for place in places:
+            read(place)
+        for place in rivals_of(found):
+            read(place)
         return found
 
     def _write_plan(self, number: int, book: PlanBook, vector: Array) -> int:
@@ -377,15 +399,16 @@ class SqliteStore(Store):
 
     def names(self) -> tuple[bytes, ...]:
         """Return the names of this store, the newest first."""
-        with self._lock, sqlite_file.failing():
-            rows = self._db.execute("select name from names order by number desc").fetchall()
-        return tuple(name for (name,) in rows)
+        return self._names
 
     def rename(self) -> tuple[bytes, ...]:
         """Take a new name."""
-        with self._transaction():
-            self._db.execute("insert into names (name) values (?)", (token_bytes(NAME_SIZE),))
-        return self.names()
+        name = token_bytes(NAME_SIZE)
+        with self._lock:
+            with self._transaction():
+                self._db.execute("insert into names (name) values (?)", (name,))
+            self._names = name, *self._names
+            return self._names
 
     def sites(self, plan: Plan) -> list[Site]:
         """Return the other stores whose tallies were handed on."""
@@ -393,7 +416,7 @@ class SqliteStore(Store):
             rows = self._db.execute(
                 "select name, tally from handed where plan = ? order by name", (self._find(plan.id)[0],)
             ).fetchall()
-        return [Site(name, None if data is None else int(decoded(data)[0])) for name, data in rows]
+        return [Site(name, None if data is None else int(unpacked(data)[0])) for name, data in rows]
 
     # -- keys of sealed reports
 

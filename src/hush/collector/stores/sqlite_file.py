@@ -100,12 +100,13 @@ MIGRATIONS = (
     alter table bodies add column own integer;
     alter table segments add column own integer
     """,
-    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn.
+    # The names of this store, and what other stores have handed on under theirs; null if it was withdrawn, or if
+    # a later name came in its place.
     """
     create table names (number integer primary key, name blob not null unique) strict;
     insert into names (name) values (randomblob(16));
     create table handed (
-      plan integer not null, name blob not null, tally blob, primary key (plan, name)
+      plan integer not null, name blob not null, tally blob, later blob, primary key (plan, name)
     ) strict, without rowid
     """,
     # The hush that has written here last, for errors about versions.

@@ -110,16 +110,26 @@ class Runs:
         owners = [owner for (owner,) in self._db.execute("select distinct owner from runs").fetchall()]
         for owner in owners:
             after = 0
-            while rows := self._db.execute(
-                "select number, ids from runs where owner = ? and number > ? and length(ids) < ? "
-                "order by number limit ?",
-                (owner, after, SHORT, NEWEST),
-            ).fetchall():
+            while rows := self._short(owner, after):
                 after = rows[-1][0]
                 if len(rows) > 1:
                     self._db.executemany("delete from runs where number = ?", [(number,) for number, _ in rows])
                     values = (after, owner, packed(_split(b"".join(run for _, run in rows))))
                     self._db.execute("insert into runs (number, owner, ids) values (?, ?, ?)", values)
+
+    def _short(self, owner: int, after: int) -> list[tuple[int, bytes]]:
+        """Return the next short runs behind one, together no longer than `SHORT`: looking an id up reads its run."""
+        found: list[tuple[int, bytes]] = []
+        size = 0
+        for number, run in self._db.execute(
+            "select number, ids from runs where owner = ? and number > ? and length(ids) < ? order by number",
+            (owner, after, SHORT),
+        ):
+            size += len(run)
+            if found and size > SHORT:
+                break
+            found.append((number, run))
+        return found
 
     # -- closed plans
 
