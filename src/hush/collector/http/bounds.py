@@ -11,6 +11,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from hush.collector.http.security import household, is_here
@@ -25,6 +26,7 @@ logger = logging.getLogger("hush.collector")
 SWEEP = 0.5  # seconds between two looks at all connections
 PART = 16  # when there is no room, at least this part of the bytes of unfinished bodies is dropped
 LOOK = 256  # connections that are checked before the loop turns to other work
+TRIED = 16  # waiting connections of which one makes room that has read all its answers
 SPARE_FILES = 64  # descriptors for everything that is not a connection
 
 
@@ -50,7 +52,8 @@ class Bounds:
     def admit(self, connection: Protocol, address: str) -> str:
         """Count a connection, or return the kind of problem that refuses it.
 
-        Connections that wait for a request make room for new ones: their clients know how to open another.
+        Connections that wait for a request make room for new ones, those first that read no answer: their clients know
+        how to open another.
         """
         sender = household(address)
         excepted = is_here(address) or self._trusted(address)
@@ -59,7 +62,7 @@ class Bounds:
         if len(self.open) >= self.most:
             if not self.idle:
                 return "busy"
-            oldest = next(iter(self.idle))
+            oldest = next((one for one in islice(self.idle, TRIED) if not one.unread()), next(iter(self.idle)))
             self.leave(oldest)
             oldest.make_way()
         self._households[sender] += 1

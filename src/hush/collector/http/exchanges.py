@@ -76,20 +76,37 @@ class Run(Exchange):
         super().__init__(connection, scope, keep_alive)
         self._heard = asyncio.Event()
         self._waits = waits
+        self._task: asyncio.Task[None] | None = None
+        self._has_begun = False
         self._chunked = False
         self._left: int | None = None  # bytes of the answer that are still to come, if their number was said
         self._silent = False  # the answer has no body
 
     def begin(self) -> None:
-        """Let the application answer, in a task of its own."""
+        """Let the application answer, in a task of its own; unless it is ending."""
         server = self.connection.server
+        if server.is_over:
+            self._end_unanswered()
+            return
         self._task = self.connection.loop.create_task(self.run(server.app))
         server.tasks.add(self._task)
-        self._task.add_done_callback(server.done)
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """Forget the task. If it was cancelled before its first step, nothing of it has run."""
+        self.connection.server.done(task)
+        if not self._has_begun:
+            self._end_unanswered()
+
+    def _end_unanswered(self) -> None:
+        self.connection.bounds.release(self)
+        if not self.gone:
+            self.connection.give_up(self, "this server is shutting down")
 
     def abandon(self) -> None:
         """Cancel the task."""
-        self._task.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     def hear(self) -> None:
         """Wake the application."""
@@ -97,6 +114,7 @@ class Run(Exchange):
 
     async def run(self, app: Any) -> None:
         """Answer. The bytes of a request count until its handler ends, even if the client has gone."""
+        self._has_begun = True
         try:
             await app(self.scope, self.receive, self.send)
             if not self.complete and not self.gone:

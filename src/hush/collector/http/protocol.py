@@ -27,12 +27,17 @@ kernel forgets them at once.
 
 Fields of a trailer are dropped, as RFC 9110 (section 6.5) asks for fields that nobody expects. Headers have decided
 everything before them, so no trailer may change it; but clients whose libraries add a checksum there are served. A
-request that a proxy could read in another way is refused: see `hush.collector.http.framing`.
+trailer with fields of the connection or the framing, which the parser would follow, is refused, and so is a request
+that a proxy could read in another way: see `hush.collector.http.framing`.
+
+Requests wait for their turn. Each has its own time from then on, a body too, as nothing is read before; and what comes
+behind them, half a head or garbage, ends the connection with the last answer and cuts none.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import socket
 import struct
@@ -52,6 +57,8 @@ from hush.collector.http.problems import Refused
 if TYPE_CHECKING:
     from hush.collector.http.server import Server
 
+logger = logging.getLogger("hush.collector")
+
 MAX_HEADERS = 1 << 14  # bytes of address and headers together
 MAX_ADDRESS = 1 << 12  # of these, of the address: splitting it, and reading its escapes, is done in the loop
 HEADER_SECONDS = 20.0
@@ -66,6 +73,7 @@ LINGER_SECONDS = 5.0
 LINGER_BYTES = 1 << 24
 
 WAITING, HEAD, BODY, OVER = range(4)  # between two requests, within one, or nothing is read any more
+FRAMING = frozenset((b"connection", b"proxy-connection", b"upgrade", b"content-length", b"transfer-encoding"))
 LONG = "the sizes of chunks, or their extensions or trailers, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
 VERSION = {"version": "3.0", "spec_version": "2.3"}
@@ -156,9 +164,8 @@ class Protocol(asyncio.Protocol):
             self.leave()
             self._nothing_follows = True
             return True
-        self._state, self._has_ended = OVER, True
-        self._last().keep_alive = False
-        self.deadline = self._answering.latest if self._answering is not None else math.inf
+        self._has_ended = True
+        self._hear_no_more()
         return True
 
     def _last(self) -> Exchange:
@@ -189,6 +196,8 @@ class Protocol(asyncio.Protocol):
         """Read on, unless the client does not read."""
         if self._paused and self.drained is None:
             self._paused = False
+            if self._state == HEAD and not self.is_leaving:  # the rest may be there already
+                self.deadline = max(self.deadline, self.loop.time() + HEADER_SECONDS)
             if not self._closed:
                 self.transport.resume_reading()
 
@@ -221,9 +230,11 @@ class Protocol(asyncio.Protocol):
         if self._state == HEAD:
             self._count(len(name) + len(value) + 4)
             name = name.lower()
-            if name == b"expect" and value.lower() == b"100-continue":
+            if name == b"expect" and value.strip().lower() == b"100-continue":
                 self._waits = True
             self.headers.append((name, value))
+        elif name.lower() in FRAMING:  # the parser listens to them, and would hear nothing more of a connection
+            raise Refused("bad-request", "a trailer says nothing about the connection or the message")
 
     def _count(self, size: int) -> None:
         self._size += size
@@ -232,7 +243,7 @@ class Protocol(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Begin to answer, or let the request wait for its turn."""
-        if self.is_leaving or len(self.pipeline) >= MAX_PIPELINED:
+        if self.is_closing() or len(self.pipeline) >= MAX_PIPELINED:
             raise Refused("bad-request", "too many requests wait here")
         parser = self._parser
         version = parser.get_http_version()
@@ -289,11 +300,14 @@ class Protocol(asyncio.Protocol):
         """Answer a request."""
         self._answering = exchange
         settings = self.bounds.settings
-        exchange.latest = self.loop.time() + settings.body_timeout + settings.answer_timeout
-        if self._state == WAITING:
+        now = self.loop.time()
+        exchange.latest = now + settings.body_timeout + settings.answer_timeout
+        if self._state in (WAITING, OVER):
             self.deadline = exchange.latest
         elif exchange.fault:  # it was refused before its turn
-            self.deadline = self.loop.time() + LINGER_SECONDS
+            self.deadline = now + LINGER_SECONDS
+        elif self._state == BODY:  # none of it was read while it waited for its turn
+            self.deadline = now + settings.body_timeout
         exchange.begin()
 
     def on_chunk_header(self) -> None:
@@ -364,6 +378,8 @@ class Protocol(asyncio.Protocol):
             return
         except httptools.HttpParserError as error:
             found = error.__context__
+            if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(found, Refused):
+                logger.error("a request could not be read", exc_info=found)
             self._refuse(found if isinstance(found, Refused) else Refused("bad-request"))
             return
         if state == BODY:
@@ -379,7 +395,7 @@ class Protocol(asyncio.Protocol):
                 self._refuse(Refused("headers-too-large"))
             return
         self._pending = 0
-        if self._state == BODY and self._left is None:
+        if self._state == BODY and self._left is None and self.exchange is not None and not self.exchange.fault:
             self.bounds.arriving[self] = None
         if alone and self._state == WAITING and self._begun == begun + 1:
             exchange = self.exchange
@@ -408,6 +424,8 @@ class Protocol(asyncio.Protocol):
         broken = self.exchange if self._state == BODY else None
         self._state = OVER
         self.bounds.arriving.pop(self, None)
+        if self._closed:  # with the answer before, from within the parser
+            return
         if self._left is not None:  # it was answered
             self._finish()
             return
@@ -422,12 +440,18 @@ class Protocol(asyncio.Protocol):
             broken.gone = True
             broken.hear()
         elif not self.is_answered():
-            self._last().keep_alive = False
-            self._left = LINGER_BYTES
-            self.deadline = self._answering.latest if self._answering is not None else math.inf
+            self._hear_no_more()
             return
         self._turn_away(refused)
         self.leave()
+
+    def _hear_no_more(self) -> None:
+        """Read no more requests, and end the connection with the last answer."""
+        self._state = OVER
+        self._last().keep_alive = False
+        self._left = LINGER_BYTES
+        assert self._answering is not None
+        self.deadline = self._answering.latest
 
     # -- answers
 
@@ -577,12 +601,17 @@ class Protocol(asyncio.Protocol):
         elif self.is_closing():
             return
         elif answering is not None and not (answering.complete or answering.started) and now >= answering.latest:
-            self._give_up(answering)
-        elif (self._state == WAITING or refused) and answering is not None and not answering.complete:
+            if self.drained is None:
+                self.give_up(answering, "there was no answer in time")
+            else:  # it may be there: the client reads the one before, as fast as it must
+                answering.latest = self.deadline = now + READ_SECONDS
+        elif (self._state in (WAITING, OVER) or refused) and answering is not None and not answering.complete:
             if not answering.started:  # a stream may go on
                 self.deadline = answering.latest
-        elif self._state == HEAD and self._paused:  # by this side: the rest of the head may be there already
+        elif self._state == HEAD and self._paused:  # by this side
             self.deadline = now + HEADER_SECONDS
+        elif self._state == HEAD and answering is not None and not (answering.complete or answering.started):
+            self._hear_no_more()
         elif self._state == BODY and exchange is not None and not exchange.complete and not exchange.fault:
             if self._paused:
                 self.deadline = now + self.bounds.settings.body_timeout
@@ -591,7 +620,7 @@ class Protocol(asyncio.Protocol):
         else:
             self.leave()
 
-    def _give_up(self, late: Exchange) -> None:
+    def give_up(self, late: Exchange, why: str) -> None:
         """Refuse a request whose answer does not begin; and those behind it with the connection."""
         late.gone = True
         late.abandon()
@@ -599,8 +628,9 @@ class Protocol(asyncio.Protocol):
             waiting.gone = True
             self.bounds.release(waiting)
         self.pipeline.clear()
-        self._turn_away(Refused("busy", "there was no answer in time", self._retry()))
-        self.leave()
+        if not self.is_closing():
+            self._turn_away(Refused("busy", why, self._retry()))
+            self.leave()
 
     def unread(self) -> int:
         """Return how many bytes were written that the client's side has not acknowledged."""

@@ -59,6 +59,7 @@ class Server:
         self.date: list[tuple[bytes, bytes]] = []  # the header, renewed once a second
         self.is_leaving = False
         self.is_shut = False  # it listens no more
+        self.is_over = False  # no further request reaches the application
         self.loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = _fastest()
         self.ending: Callable[[], None] = lambda: None  # called when the time of notice is over
         self.ready = ready
@@ -143,6 +144,7 @@ class Server:
         if not await _first(self._steps[2].wait(), self._answered(), seconds=self._grace):
             late = sum(not connection.is_answered() for connection in self.connections)
             logger.error("%d requests had no answer in %g seconds", late, self._grace)
+        self.is_over = True
         for task in [*self.tasks]:
             task.cancel()
 
