@@ -73,6 +73,8 @@ def _is_shut(served: Served) -> bool:
         dial(served).close()
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # it was closed at this very moment
+        return False
     return False
 
 
