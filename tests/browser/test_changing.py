@@ -191,6 +191,7 @@ def test_paper_has_everything(visit: Visit, served: Served, tmp_path: Path) -> N
     page.emulate_media(media="print")
     assert page.locator("main details:not([open])").count() == 0
     for name in ("period-chart", "difference-chart", "margins", "privacy", "manipulation"):
+        expect(page.get_by_test_id(name).first).to_be_attached(timeout=30_000)  # also where the collector is slow
         tables = page.get_by_test_id(name).get_by_test_id("table")
         assert tables.count() >= 1
         for place in range(tables.count()):

@@ -146,7 +146,18 @@ SCRIPTS = (*(kind for kind in KINDS if kind != "geometry"), "alphabet", "channel
 
 TRAININGS = ("answers", "arithmetic", "description", "maps", "phase")
 OWN = (  # its own tests are enough: what is in large.js, and what hardly any other test reaches
-    *("channels/geometry", "client", "coins", "following", "large", "ledger", "randomise", "sealing", "stores"),
+    *(
+        "addresses",
+        "channels/geometry",
+        "client",
+        "coins",
+        "following",
+        "large",
+        "ledger",
+        "randomise",
+        "sealing",
+        "stores",
+    ),
     *("texts", "tickets", "views", "training", *(f"training/{name}" for name in TRAININGS)),
 )
 
@@ -325,6 +336,7 @@ MODULES = (
     _script("channels/geometry", "laws", "channels", "large", "vectors"),
     _script("large", "large", "texts"),
     _script("texts", "texts", "large"),
+    _script("addresses", "client", "large"),
     _script("client", "client", "ledger", "edges", "taking-part"),
     _script("coins", "record", "vectors", "edges", "counts"),
     _script("errors", "client", "record"),
