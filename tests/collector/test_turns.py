@@ -207,6 +207,14 @@ def test_who_reads_an_answer_does_not_make_way_for_others(tmp_path: Path, brief:
         assert statuses(hear(reader)) == [b"200"]
 
 
+@pytest.mark.parametrize("place", [b"[::1", b"secret:99999999", b"@", b"x#y", b"\xff\xfe"])
+def test_what_a_client_sends_is_not_in_the_log(served: Served, place: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """Else anybody could fill it, and it would have their texts."""
+    served.raw(b"GET http://%s/ HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (place, place))
+    served.raw(b"GET http://%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (place, place))
+    assert not caplog.records, caplog.text
+
+
 def test_a_fault_of_the_parser_is_logged(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

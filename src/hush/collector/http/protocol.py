@@ -74,6 +74,7 @@ LINGER_BYTES = 1 << 24
 
 WAITING, HEAD, BODY, OVER = range(4)  # between two requests, within one, or nothing is read any more
 FRAMING = frozenset((b"connection", b"proxy-connection", b"upgrade", b"content-length", b"transfer-encoding"))
+FAULTS = (Refused, httptools.HttpParserError, UnicodeError)  # of a client: what it sends is not for the log
 LONG = "the sizes of chunks, or their extensions or trailers, are too long"
 BOUNDED: dict[Any, Any] = {"hush.bounded": {}}  # an extension of ASGI: bodies come in time, or say that they do not
 VERSION = {"version": "3.0", "spec_version": "2.3"}
@@ -378,7 +379,7 @@ class Protocol(asyncio.Protocol):
             return
         except httptools.HttpParserError as error:
             found = error.__context__
-            if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(found, Refused):
+            if isinstance(error, httptools.HttpParserCallbackError) and not isinstance(found, FAULTS):
                 logger.error("a request could not be read", exc_info=found)
             self._refuse(found if isinstance(found, Refused) else Refused("bad-request"))
             return
