@@ -132,7 +132,7 @@ func TestRunWithoutANetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		words := map[string]string{"-collector": ": counted\n", "-relay": ": held by the relay\n"}[way[0]]
-		if status, out := call(other, append(ledger, way[0], server.URL)...); status != 0 || !strings.HasSuffix(out, words) {
+		if status, out := call(other, append(ledger, "-timeout", "30s", way[0], server.URL)...); status != 0 || !strings.HasSuffix(out, words) {
 			t.Error(status, out)
 		}
 		if len(sent) == 0 || way[0] == "-collector" && !bytes.Contains(before, []byte(hex.EncodeToString(sent[0]))) {
